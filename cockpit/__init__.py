@@ -1,0 +1,1 @@
+"""A keyboard-driven cockpit for training on a lab's own GPU machines."""

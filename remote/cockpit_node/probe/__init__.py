@@ -1,0 +1,1 @@
+"""Readings of one node: GPUs, host, network."""

@@ -1,0 +1,106 @@
+"""Frames that both ends of a node's channel speak: typed, length-prefixed, over one byte stream.
+
+A frame is a header `>IB` (payload length in bytes, kind) and its payload. Kind 1 is one JSON
+object in UTF-8 with a "type"; kind 2 is a log chunk: `>IQ` (stream id, offset of the first byte
+in the node's file) and at most 64 KiB of raw bytes. docs/protocol.md lists the messages.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+from typing import Any, Dict, Iterator, NamedTuple, Union
+
+PROTOCOL = 1
+"""Raised when an older peer could misread a frame; both ends say theirs in `hello`."""
+LAYOUT = 1
+"""Version of the run directory (docs/protocol.md), which outlives every link."""
+
+JSON_KIND = 1
+CHUNK_KIND = 2
+MAX_JSON = 4 * 1024 * 1024
+"""Bytes of one JSON payload; a longer one is a broken or hostile peer."""
+MAX_CHUNK = 64 * 1024
+"""Bytes of log in one chunk."""
+
+_HEADER = struct.Struct(">IB")
+_CHUNK = struct.Struct(">IQ")
+
+Message = Dict[str, Any]
+
+
+class WireError(Exception):
+    """The peer sent something that is no frame of this protocol."""
+
+
+class Chunk(NamedTuple):
+    """Bytes appended to a followed file."""
+
+    stream: int
+    offset: int
+    """Bytes before `data` in the file on the node."""
+    data: bytes
+
+
+Frame = Union[Message, Chunk]
+
+
+def encode(message: Message) -> bytes:
+    """One JSON message as a frame."""
+    payload = json.dumps(message, separators=(",", ":"), allow_nan=False).encode()
+    if len(payload) > MAX_JSON:
+        raise WireError("a message of %d bytes is over the limit of %d" % (len(payload), MAX_JSON))
+    return _HEADER.pack(len(payload), JSON_KIND) + payload
+
+
+def encode_chunk(chunk: Chunk) -> bytes:
+    """One log chunk as a frame."""
+    size = _CHUNK.size + len(chunk.data)
+    return _HEADER.pack(size, CHUNK_KIND) + _CHUNK.pack(chunk.stream, chunk.offset) + chunk.data
+
+
+class Decoder:
+    """Bytes in, whole frames out; keeps what is not yet complete."""
+
+    def __init__(self) -> None:
+        self._buffer = bytearray()
+
+    def feed(self, data: bytes) -> Iterator[Frame]:
+        """The frames that `data` completes. Raises WireError on anything else than frames."""
+        self._buffer += data
+        at = 0
+        try:
+            while len(self._buffer) - at >= _HEADER.size:
+                length, kind = _HEADER.unpack_from(self._buffer, at)
+                _check(length, kind)
+                end = at + _HEADER.size + length
+                if len(self._buffer) < end:
+                    return
+                payload = bytes(self._buffer[at + _HEADER.size : end])
+                at = end
+                yield _decode(kind, payload)
+        finally:
+            del self._buffer[:at]
+
+
+def _check(length: int, kind: int) -> None:
+    limit = {JSON_KIND: MAX_JSON, CHUNK_KIND: MAX_CHUNK + _CHUNK.size}.get(kind)
+    if limit is None:
+        raise WireError("unknown frame kind %d" % kind)
+    if length > limit:
+        raise WireError("a frame of %d bytes is over the limit of %d" % (length, limit))
+
+
+def _decode(kind: int, payload: bytes) -> Frame:
+    if kind == CHUNK_KIND:
+        if len(payload) < _CHUNK.size:
+            raise WireError("a log chunk without its header")
+        stream, offset = _CHUNK.unpack_from(payload)
+        return Chunk(stream, offset, payload[_CHUNK.size :])
+    try:
+        message = json.loads(payload.decode("utf-8", "replace"))
+    except (ValueError, RecursionError) as error:
+        raise WireError("a message that is not JSON: %s" % error) from error
+    if not isinstance(message, dict) or not isinstance(message.get("type"), str):
+        raise WireError("a message that is not an object with a type")
+    return message

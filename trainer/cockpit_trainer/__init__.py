@@ -1,0 +1,1 @@
+"""The training side: torch and the standard library."""
