@@ -49,7 +49,7 @@ def encode(message: Message) -> bytes:
     """One JSON message as a frame."""
     payload = json.dumps(message, separators=(",", ":"), allow_nan=False).encode()
     if len(payload) > MAX_JSON:
-        raise WireError("a message of %d bytes is over the limit of %d" % (len(payload), MAX_JSON))
+        raise WireError(f"a message of {len(payload)} bytes is over the limit of {MAX_JSON}")
     return _HEADER.pack(len(payload), JSON_KIND) + payload
 
 
@@ -86,9 +86,9 @@ class Decoder:
 def _check(length: int, kind: int) -> None:
     limit = {JSON_KIND: MAX_JSON, CHUNK_KIND: MAX_CHUNK + _CHUNK.size}.get(kind)
     if limit is None:
-        raise WireError("unknown frame kind %d" % kind)
+        raise WireError(f"unknown frame kind {kind}")
     if length > limit:
-        raise WireError("a frame of %d bytes is over the limit of %d" % (length, limit))
+        raise WireError(f"a frame of {length} bytes is over the limit of {limit}")
 
 
 def _decode(kind: int, payload: bytes) -> Frame:
@@ -100,7 +100,7 @@ def _decode(kind: int, payload: bytes) -> Frame:
     try:
         message = json.loads(payload.decode("utf-8", "replace"))
     except (ValueError, RecursionError) as error:
-        raise WireError("a message that is not JSON: %s" % error) from error
+        raise WireError(f"a message that is not JSON: {error}") from error
     if not isinstance(message, dict) or not isinstance(message.get("type"), str):
         raise WireError("a message that is not an object with a type")
     return message
