@@ -117,7 +117,7 @@ def _parse(path: Path, text: str) -> dict[str, Any]:
 
 
 def _cause(line: str) -> str:
-    if re.search(r"[“”‘’]", line):
+    if re.search("[\u2018\u2019\u201c\u201d]", line):
         return '\n  typographic quotes: write " instead'
     if re.search(r'"[^"]*\\', line):
         return "\n  a backslash escapes inside \"...\": write '...' or double it"

@@ -99,8 +99,8 @@ class Nodes(Protocol):
     def start(self, on_event: Callable[[NodeEvent], None]) -> None:
         """Begin connecting; events come on the running loop, in order per node."""
 
-    async def request(self, node: str, verb: str, body: Body, timeout: float) -> Body:
-        """One verb of docs/protocol.md. Raises Refusal or Unreachable; `timeout` in seconds."""
+    async def request(self, node: str, verb: str, body: Body, timeout_s: float) -> Body:
+        """One verb of docs/protocol.md. Raises Refusal or Unreachable."""
 
     async def follow(
         self, node: str, body: Body, sink: Callable[[FollowEvent], None]
