@@ -1,0 +1,177 @@
+"""The lab's network: a switch in a namespace of its own, one cable to this machine and one to each node."""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+import os
+from dataclasses import dataclass
+
+from tests.cluster import owner
+from tests.cluster.commands import ip, run
+
+INTERFACE = "eth0"
+"""What every node calls its one network interface."""
+_OPERATOR = 1
+_FIRST_NODE = 11
+
+
+@dataclass(frozen=True, slots=True)
+class Socket:
+    """Where one node is plugged in."""
+
+    namespace: str
+    """The node's network namespace."""
+    address: str
+    port: str
+    """The switch's side of its cable."""
+
+
+class Switch:
+    """Joins the operator and the nodes, and drops packets where a test cuts a cable.
+
+    It stands in its own network namespace so that no firewall of this machine touches what nodes
+    say to each other. A cut port drops frames both ways while the link stays up: nobody is told.
+    """
+
+    def __init__(self, lab: str, names: list[str]) -> None:
+        self.lab = lab
+        self.namespace = f"{lab}-switch"
+        with owner.one_at_a_time():
+            self.network = _free_network()
+            self._plug_in_operator()
+        self.sockets = {
+            name: Socket(f"{lab}-{name}", str(self.network[_FIRST_NODE + i]), f"p{_FIRST_NODE + i}")
+            for i, name in enumerate(names)
+        }
+        self._cut: set[str] = set()
+        self._cut_pairs: set[frozenset[str]] = set()
+        interface = owner.interface_name(lab)
+        ip(*(_neighbour(socket.address, interface) for socket in self.sockets.values()))
+
+    @property
+    def operator_address(self) -> str:
+        return str(self.network[_OPERATOR])
+
+    def plug_in(self, name: str) -> None:
+        """Makes the node's network namespace, new and empty, and its cable; a cut stays a cut."""
+        socket = self.sockets[name]
+        run(["ip", "netns", "add", socket.namespace])
+        ip(
+            f"link add {socket.port} type veth peer name {INTERFACE} netns {socket.namespace}",
+            f"link set {socket.port} master br0",
+            f"link set {socket.port} up",
+            namespace=self.namespace,
+        )
+        others = [other.address for other in self.sockets.values() if other is not socket]
+        ip(
+            "link set lo up",
+            f"link set {INTERFACE} address {_mac(socket.address)} addrgenmode none",
+            f"address add {socket.address}/{self.network.prefixlen} dev {INTERFACE}",
+            f"link set {INTERFACE} up",
+            *(_neighbour(other, INTERFACE) for other in [self.operator_address, *others]),
+            namespace=socket.namespace,
+        )
+        if name in self._cut:
+            self._forward(name, False)
+        for pair in self._cut_pairs:
+            if name in pair:
+                (other,) = pair - {name}
+                self._refuse(at=name, sender=other)
+
+    def unplug(self, name: str) -> None:
+        """Takes the node off the network, silently, and deletes its network namespace."""
+        self.silence(name)
+        socket = self.sockets[name]
+        # The kernel removes a namespace's devices some time later; the port must be free at once.
+        ip(f"link delete {socket.port}", namespace=self.namespace)
+        run(["ip", "netns", "delete", socket.namespace])
+
+    def silence(self, name: str) -> None:
+        """Drops all packets of the node until it is plugged in again."""
+        self._forward(name, False)
+
+    def cut(self, name: str) -> None:
+        """Drops all packets from and to the node, as of a dead switch port: no reset, no error."""
+        self._cut.add(name)
+        if self._is_plugged_in(name):
+            self._forward(name, False)
+
+    def cut_between(self, name: str, other: str) -> None:
+        """Drops all packets between two nodes; the operator still reaches both."""
+        pair = frozenset({name, other})
+        if pair not in self._cut_pairs:
+            self._cut_pairs.add(pair)
+            self._refuse(at=name, sender=other)
+            self._refuse(at=other, sender=name)
+
+    def heal(self, name: str) -> None:
+        """Ends every cut of the node."""
+        self._cut.discard(name)
+        if self._is_plugged_in(name):
+            self._forward(name, True)
+        for pair in [pair for pair in self._cut_pairs if name in pair]:
+            (other,) = pair - {name}
+            self._refuse(at=name, sender=other, remove=True)
+            self._refuse(at=other, sender=name, remove=True)
+            self._cut_pairs.discard(pair)
+
+    def _plug_in_operator(self) -> None:
+        interface = owner.interface_name(self.lab)
+        run(["ip", "netns", "add", self.namespace])
+        ip("link set lo up", "link add name br0 type bridge", namespace=self.namespace)
+        ip("link set br0 up", namespace=self.namespace)
+        ip(
+            f"link add {interface} type veth peer name p{_OPERATOR} netns {self.namespace}",
+            f"link set {interface} alias {self.lab}",
+            f"link set {interface} address {_mac(self.operator_address)} addrgenmode none",
+            f"address add {self.operator_address}/{self.network.prefixlen} dev {interface}",
+            f"link set {interface} up",
+        )
+        ip(
+            f"link set p{_OPERATOR} master br0",
+            f"link set p{_OPERATOR} up",
+            namespace=self.namespace,
+        )
+
+    def _is_plugged_in(self, name: str) -> bool:
+        return os.path.exists(f"/run/netns/{self.sockets[name].namespace}")
+
+    def _forward(self, name: str, forwards: bool) -> None:
+        state = "3" if forwards else "0"
+        port = self.sockets[name].port
+        run(["bridge", "-n", self.namespace, "link", "set", "dev", port, "state", state])
+
+    def _refuse(self, *, at: str, sender: str, remove: bool = False) -> None:
+        if self._is_plugged_in(at):
+            inside = ["ip", "netns", "exec", self.sockets[at].namespace]
+            rule = ["INPUT", "--source", self.sockets[sender].address, "--jump", "DROP"]
+            run([*inside, "iptables", "--wait", "--delete" if remove else "--insert", *rule])
+
+
+def _neighbour(address: str, interface: str) -> str:
+    # Without a permanent entry a cut would surface as "no route to host" within seconds, and a
+    # cluster behind a router never says that.
+    return f"neighbour replace {address} lladdr {_mac(address)} dev {interface} nud permanent"
+
+
+def _mac(address: str) -> str:
+    return "02:00:" + ":".join(f"{int(part):02x}" for part in address.split("."))
+
+
+def _free_network() -> ipaddress.IPv4Network:
+    """A 10.x.y.0/24 that no address and no route of this machine lies in."""
+    routes = json.loads(run(["ip", "-json", "-4", "route", "show", "table", "all"]))
+    taken = [
+        ipaddress.ip_network(route["dst"], strict=False)
+        for route in routes
+        if route["dst"] != "default"
+    ]
+    # A route as wide as a VPN's 10.0.0.0/8 would leave no choice; a /24 of our own is preferred to it.
+    narrow = [network for network in taken if network.prefixlen >= 16]
+    for number in range(256 * 256):
+        # Counts down from 10.255: the low numbers are the ones that people use.
+        network = ipaddress.IPv4Network(((10 << 24) + ((65535 - number) << 8), 24))
+        if not any(network.overlaps(other) for other in narrow):
+            return network
+    raise RuntimeError("Every 10.x.y.0/24 is in use here; the lab's nodes need one for themselves.")
