@@ -172,8 +172,8 @@ class Job:
     """Why it waits, fails or is being stopped; for people."""
     attempt: int = 0
     """How many times it was started. Facts of another attempt are ignored."""
-    claim: str = ""
-    """Id of this try to start the attempt; a refused try costs no attempt number."""
+    tries: int = 0
+    """How often a start was tried, refused ones too; makes `claim` unique."""
     parts: tuple[Part, ...] = ()
     """Of the current or last attempt, by node rank."""
     after: After = After.OUTCOME
@@ -197,6 +197,8 @@ class Job:
     started: float | None = None
     """Unix seconds; of the current attempt."""
     ended: float | None = None
+    gone: bool = False
+    """The current attempt was told to go; from then on its number is spent."""
     retry_at: float = 0.0
     """Monotonic seconds before which it is not tried again, after a refusal."""
 
@@ -211,6 +213,11 @@ class Job:
     @property
     def nodes(self) -> tuple[str, ...]:
         return tuple(part.node for part in self.parts)
+
+    @property
+    def claim(self) -> str:
+        """Id of this try to start the attempt; a refused try costs no attempt number."""
+        return f"{self.attempt}.{self.tries}"
 
     @property
     def ranks(self) -> int:

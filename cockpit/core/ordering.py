@@ -1,0 +1,102 @@
+"""What people order: submit, cancel, restart."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from cockpit.core.cluster import Cluster, LinkState
+from cockpit.core.effects import Effect, Note
+from cockpit.core.events import CancelOrdered, CheckpointsListed, JobSubmitted, RestartOrdered
+from cockpit.core.jobs import After, Exit, Job, JobState, PartState, Resume
+from cockpit.core.moves import end_part, endings, find, look_up, move, settle, with_job
+from cockpit.core.starting import undo
+
+Outcome = tuple[Cluster, list[Effect]]
+
+
+def submitted(cluster: Cluster, event: JobSubmitted) -> Outcome:
+    if find(cluster, event.request.run) is not None:
+        return cluster, []
+    job = Job(id=event.job, request=event.request, submitted=cluster.now.wall)
+    return with_job(cluster, job), [Note(job.id, f"submitted as {job.name}, {job.request.shape}")]
+
+
+def cancelled(cluster: Cluster, event: CancelOrdered) -> Outcome:
+    """Stop a job; one that is being stopped already may be stopped harder, or given up for lost."""
+    job = cluster.jobs.get(event.job)
+    if job is None or job.state.is_over:
+        return cluster, []
+    grace = job.request.grace_s if event.grace_s is None else event.grace_s
+    reason = "cancelled" if grace else "killed"
+    job = replace(job, wanted=None)
+    match job.state:
+        case JobState.PENDING:
+            job = replace(move(job, JobState.CANCELLED, reason), code=130, ended=cluster.now.wall)
+            return with_job(cluster, job), [Note(job.id, reason)]
+        case JobState.CONFIGURING:
+            return undo(cluster, job, After.CANCELLED, reason)
+        case JobState.RUNNING:
+            job = move(job, JobState.COMPLETING, reason)
+    job = replace(job, after=After.CANCELLED, reason=reason, phase=f"stopping, {grace} s grace")
+    orders = endings(job, grace, reason)
+    if event.forsake:
+        job = _forsake(cluster, job)
+    cluster, effects = settle(cluster, job)
+    return cluster, [Note(job.id, f"being stopped: {reason}"), *orders, *effects]
+
+
+def _forsake(cluster: Cluster, job: Job) -> Job:
+    for part in job.parts:
+        node = cluster.nodes.get(part.node)
+        if node is None or node.link is not LinkState.UP:
+            job = end_part(job, part.node, Exit(None, lost=True, reason="called lost by a person"))
+    return job
+
+
+def restarted(cluster: Cluster, event: RestartOrdered) -> Outcome:
+    """Stop what is left, then start the next attempt from the checkpoint that is asked for."""
+    job = cluster.jobs.get(event.job)
+    if job is None:
+        return cluster, []
+    job = replace(job, wanted=event.wanted if job.home else Resume.NOTHING)
+    note: Effect = Note(job.id, "restart ordered")
+    match job.state:
+        case JobState.PENDING:
+            return look_up(cluster, job)
+        case JobState.CONFIGURING:
+            return undo(cluster, job, After.RESTARTED, "restart ordered")
+        case JobState.RUNNING:
+            job = move(job, JobState.COMPLETING, "restart ordered")
+        case JobState.COMPLETING:
+            job = replace(job, reason="restart ordered")
+        case _:
+            cluster, effects = look_up(cluster, move(job, JobState.PENDING))
+            return cluster, [note, *effects]
+    grace = job.request.grace_s
+    job = replace(job, after=After.RESTARTED, phase=f"stopping, {grace} s grace")
+    cluster, effects = settle(cluster, job)
+    return cluster, [note, *endings(job, grace, "restart ordered"), *effects]
+
+
+def checkpoints_listed(cluster: Cluster, event: CheckpointsListed) -> Outcome:
+    """The newest complete checkpoint is where a waiting restart goes on; without one, from nothing."""
+    job = find(cluster, event.run)
+    if job is None or job.state is not JobState.PENDING or job.wanted is not Resume.NEWEST:
+        return cluster, []
+    if event.error is not None:
+        return with_job(cluster, replace(job, reason=event.error)), []
+    newest = event.complete[0] if event.complete else None
+    words = f"resumes at step {newest.step}" if newest else "no complete checkpoint: from the start"
+    job = replace(job, wanted=None, resume=newest, reason=words)
+    return with_job(cluster, job), [Note(job.id, words)]
+
+
+def retry_lookups(cluster: Cluster, node: str) -> Outcome:
+    """A node came up: restarts that wait for its list of checkpoints ask again."""
+    effects: list[Effect] = []
+    for job in cluster.jobs.values():
+        waits = job.state is JobState.PENDING and job.wanted is not None and job.home == node
+        if waits:
+            cluster, more = look_up(cluster, job)
+            effects += more
+    return cluster, effects

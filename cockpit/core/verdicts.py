@@ -1,0 +1,78 @@
+"""What an attempt's exits say: who failed first, in words and as a code."""
+
+from __future__ import annotations
+
+from cockpit.core.jobs import Failure, Job, Part
+
+_SIGNALS = {
+    "SIGHUP": 1,
+    "SIGINT": 2,
+    "SIGQUIT": 3,
+    "SIGILL": 4,
+    "SIGTRAP": 5,
+    "SIGABRT": 6,
+    "SIGBUS": 7,
+    "SIGFPE": 8,
+    "SIGKILL": 9,
+    "SIGUSR1": 10,
+    "SIGSEGV": 11,
+    "SIGUSR2": 12,
+    "SIGPIPE": 13,
+    "SIGALRM": 14,
+    "SIGTERM": 15,
+}
+"""Linux numbers by name (signal(7)); the core may not import `signal`, whose table is this machine's."""
+_CONSEQUENCES = frozenset({"SIGTERM", "SIGABRT"})
+"""Signals that a dying gang gives to the survivors: torchrun's own, and NCCL's watchdog."""
+
+
+def first_failure(job: Job) -> Part | None:
+    """The part that most likely failed first, None if all succeeded.
+
+    A signal from outside outranks an exit code, since the peers of a killed rank fail with one;
+    a part that was only told to stop comes last.
+    """
+    failed = [part for part in job.parts if part.exit is not None and not part.exit.is_success]
+    return min(failed, key=_rank_of_cause, default=None)
+
+
+def _rank_of_cause(part: Part) -> tuple[int, int]:
+    how = part.exit
+    assert how is not None
+    if how.lost:
+        return 0, part.node_rank
+    signal = how.failure.signal if how.failure else how.signal
+    if signal and signal not in _CONSEQUENCES and not how.stopped:
+        return 1, part.node_rank
+    return (2 if not how.stopped else 3), part.node_rank
+
+
+def code_of(part: Part) -> int:
+    """128+n for a signal, else the failing rank's code, else the launcher's, else 1."""
+    how = part.exit
+    assert how is not None
+    failure = how.failure or Failure(None, how.code, how.signal)
+    if failure.signal:
+        return 128 + _SIGNALS.get(failure.signal, 0)
+    return failure.code or how.code or 1
+
+
+def words_of(job: Job, part: Part) -> str:
+    """One sentence that names the node, the rank and what ended it."""
+    how = part.exit
+    assert how is not None
+    if how.lost:
+        return f"{part.node}: {how.reason or 'lost'}"
+    failure = how.failure
+    who = (
+        f"rank {failure.rank} on {part.node}" if failure and failure.rank is not None else part.node
+    )
+    signal = failure.signal if failure else how.signal
+    code = failure.code if failure else how.code
+    ending = f"was ended by {signal}" if signal else f"exited with code {code}"
+    if signal is None and code is None:
+        ending = "ended, nobody knows how"
+    message = failure.message if failure else ""
+    told = message or (how.reason if how.stopped else "")
+    left = f"; {how.leftovers} processes could not be ended" if how.leftovers else ""
+    return f"{who} {ending}{': ' + told if told else ''}{left}"

@@ -1,0 +1,185 @@
+"""What the nodes and the ranks tell: links, readings, runs, metrics; and what time alone decides."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from cockpit.core.cluster import Cluster, LinkState
+from cockpit.core.effects import Effect, Note, Stop
+from cockpit.core.events import (
+    CheckpointLogged,
+    LinkChanged,
+    MetricsLogged,
+    PhaseLogged,
+    ReadingArrived,
+    Report,
+    RunSeen,
+    RunsListed,
+    Ticked,
+)
+from cockpit.core.jobs import Exit, Job, JobState, PartState
+from cockpit.core.moves import (
+    TEARDOWN_GRACE_S,
+    end_part,
+    endings,
+    find,
+    settle,
+    with_job,
+    with_part,
+)
+from cockpit.core.ordering import retry_lookups
+
+LOST_AFTER_S = 600.0
+"""Seconds without an answer until a gang's node counts as lost, if all its other nodes are empty."""
+UNDONE_AFTER_S = 120.0
+"""Seconds without an answer until a start that was never confirmed has undone itself there."""
+_LIVE = frozenset({"prepared", "started", "confirmed", "stopping", "unsupervised"})
+
+Outcome = tuple[Cluster, list[Effect]]
+
+
+def link_changed(cluster: Cluster, event: LinkChanged) -> Outcome:
+    node = cluster.nodes.get(event.node)
+    if node is None:
+        return cluster, []
+    changed = node.changed if node.link is event.link else event.at
+    after = replace(
+        node,
+        link=event.link,
+        phase=event.phase,
+        error=event.error,
+        retry_in_s=event.retry_in_s,
+        facts=event.facts or node.facts,
+        changed=changed,
+    )
+    notes: list[Effect] = []
+    if node.link is not event.link and event.link is not LinkState.CONNECTING:
+        words = f": {event.error}" if event.error else ""
+        notes = [Note(None, f"{node.name} is {event.link}{words}")]
+    return replace(cluster, nodes={**cluster.nodes, node.name: after}), notes
+
+
+def reading_arrived(cluster: Cluster, event: ReadingArrived) -> Outcome:
+    node = cluster.nodes.get(event.node)
+    if node is None:
+        return cluster, []
+    first = node.reading is None or not node.is_up
+    node = replace(node, reading=event.reading, read_at=event.at)
+    cluster = replace(cluster, nodes={**cluster.nodes, node.name: node})
+    return retry_lookups(cluster, node.name) if first else (cluster, [])
+
+
+def runs_listed(cluster: Cluster, event: RunsListed) -> Outcome:
+    """After a link came up: every run is looked at, what was missed is told again."""
+    effects: list[Effect] = []
+    for report in event.reports:
+        cluster, more = run_seen(cluster, RunSeen(event.node, event.at, report))
+        effects += more
+    known = {(report.run, report.attempt) for report in event.reports}
+    for job in list(cluster.jobs.values()):
+        part = job.part(event.node)
+        if part is None or not job.state.holds_units or part.state is PartState.ENDED:
+            continue
+        if part.state is PartState.STARTED and (job.run, job.attempt) not in known:
+            how = Exit(None, lost=True, reason="nothing of the run is left there")
+            cluster, more = settle(cluster, end_part(job, event.node, how))
+            effects += more
+        elif job.state is JobState.COMPLETING:
+            effects += endings(job, _grace(job), job.reason, event.node)
+    cluster, more = retry_lookups(cluster, event.node)
+    return cluster, [*effects, *more]
+
+
+def _grace(job: Job) -> int:
+    """Only a stop that a person ordered waits for ranks to save."""
+    return job.request.grace_s if job.code is None and not _has_failed(job) else TEARDOWN_GRACE_S
+
+
+def _has_failed(job: Job) -> bool:
+    return any(part.exit is not None and not part.exit.is_success for part in job.parts)
+
+
+def run_seen(cluster: Cluster, event: RunSeen) -> Outcome:
+    report = event.report
+    job = find(cluster, report.run, report.attempt)
+    part = job.part(event.node) if job else None
+    if job is None or part is None or part.state is PartState.ENDED or not job.state.holds_units:
+        return cluster, _stray(cluster, event.node, report)
+    part = replace(
+        part,
+        streams=report.streams or part.streams,
+        pids=dict(report.pids) or part.pids,
+        unsupervised=report.state == "unsupervised",
+    )
+    job = with_part(job, part)
+    if report.state == "ended" and report.exit is not None:
+        job = end_part(job, event.node, report.exit)
+    elif report.state == "lost" and part.state is PartState.STARTED:
+        words = report.exit.reason if report.exit else "the node was started anew"
+        job = end_part(job, event.node, Exit(None, lost=True, reason=words))
+    return settle(cluster, job)
+
+
+def _stray(cluster: Cluster, node: str, report: Report) -> list[Effect]:
+    """A run of ours that should not live any more, back with its node: it is stopped first."""
+    job = find(cluster, report.run)
+    if job is None or report.state not in _LIVE:
+        return []
+    if report.attempt == job.attempt and job.state in (JobState.PENDING, JobState.CONFIGURING):
+        return []
+    reason = "left over from an attempt that is over"
+    return [Stop(report.run, report.attempt, node, TEARDOWN_GRACE_S, reason)]
+
+
+def ticked(cluster: Cluster, event: Ticked) -> Outcome:
+    """Only silence is decided here, and only where nothing else can prove anything."""
+    effects: list[Effect] = []
+    for job in list(cluster.jobs.values()):
+        if job.state is not JobState.COMPLETING:
+            continue
+        after = job
+        for part in job.parts:
+            if part.state is not PartState.ENDED and _is_lost(cluster, job, part.node):
+                how = Exit(None, lost=job.started is not None, reason="no answer for too long")
+                after = end_part(after, part.node, how)
+        if after is not job:
+            cluster, more = settle(cluster, after)
+            effects += more
+    return cluster, effects
+
+
+def _is_lost(cluster: Cluster, job: Job, name: str) -> bool:
+    """Architecture: a lone node is never lost by time; a gang's only once all others are empty."""
+    node = cluster.nodes.get(name)
+    if node is None or node.link is LinkState.UP:
+        return False
+    silent_s = cluster.now.mono - node.changed.mono
+    if node.link is LinkState.CONNECTING and node.facts is None and job.started is not None:
+        return False
+    if job.started is None:
+        return silent_s >= UNDONE_AFTER_S
+    others_empty = all(p.state is PartState.ENDED for p in job.parts if p.node != name)
+    return len(job.parts) > 1 and others_empty and silent_s >= LOST_AFTER_S
+
+
+def metrics_logged(cluster: Cluster, event: MetricsLogged) -> Outcome:
+    job = find(cluster, event.run, event.attempt)
+    if job is None:
+        return cluster, []
+    values = {**job.values, **event.values}
+    return with_job(cluster, replace(job, step=event.step, values=values, phase="")), []
+
+
+def checkpoint_logged(cluster: Cluster, event: CheckpointLogged) -> Outcome:
+    job = find(cluster, event.run, event.attempt)
+    if job is None:
+        return cluster, []
+    note = Note(job.id, f"checkpoint at step {event.checkpoint.step}")
+    return with_job(cluster, replace(job, checkpoint=event.checkpoint)), [note]
+
+
+def phase_logged(cluster: Cluster, event: PhaseLogged) -> Outcome:
+    job = find(cluster, event.run, event.attempt)
+    if job is None or job.state is not JobState.RUNNING:
+        return cluster, []
+    return with_job(cluster, replace(job, phase=event.phase)), []
