@@ -1,0 +1,144 @@
+"""Everything a key can do, once: footer, help, palette and bindings are all read from here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from textual.binding import Binding, BindingType
+
+
+class Context(StrEnum):
+    """Where a key means what it says; the value is its heading in the help."""
+
+    EVERYWHERE = "Everywhere"
+    JOBS = "Jobs"
+    """Wherever a job can be chosen: cluster, queue, job."""
+    MAP = "GPU map"
+    LIST = "Lists"
+    QUEUE = "Queue"
+    JOB = "Job"
+    LOGS = "Logs"
+    FORM = "New job"
+    DIALOG = "Questions"
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """One thing that can be done, and the keys that do it."""
+
+    id: str
+    """Name of the Textual action: `action_<id>` of the widget, screen or app that binds it."""
+    keys: tuple[str, ...]
+    """As Textual names them; the first is the one shown."""
+    label: str
+    context: Context
+    help: str
+    """What it does, in a sentence without the full stop."""
+    destructive: bool = False
+    """It ends or replaces work, so it asks before it does."""
+    footer: bool = False
+    """Shown in the key line; everything is shown in the help."""
+
+    @property
+    def key(self) -> str:
+        """The first key, as people write it."""
+        return SHOWN.get(self.keys[0], self.keys[0])
+
+    @property
+    def all_keys(self) -> str:
+        return " ".join(SHOWN.get(key, key) for key in self.keys)
+
+    @property
+    def name(self) -> str:
+        """The action without its arguments."""
+        return self.id.partition("(")[0]
+
+
+SHOWN = {
+    "enter": "↵",
+    "question_mark": "?",
+    "colon": ":",
+    "slash": "/",
+    "space": "Space",
+    "left_square_bracket": "[",
+    "right_square_bracket": "]",
+    "down": "↓",
+    "up": "↑",
+    "left": "←",
+    "right": "→",
+    "escape": "Esc",
+    "tab": "Tab",
+    "shift+tab": "Shift-Tab",
+    "pageup": "PgUp",
+    "pagedown": "PgDn",
+    "home": "Home",
+    "end": "End",
+    **{f"ctrl+{letter}": f"^{letter}" for letter in "cdpsu"},
+}
+"""Textual's name of a key -> the name that people use."""
+
+_HERE, _JOBS, _MAP, _LIST = Context.EVERYWHERE, Context.JOBS, Context.MAP, Context.LIST
+_JOB, _LOGS, _FORM, _DIALOG = Context.JOB, Context.LOGS, Context.FORM, Context.DIALOG
+
+ACTIONS: Sequence[Action] = (
+    Action("go('cluster')", ("1",), "Cluster", _HERE, "Show every node and GPU"),
+    Action("go('queue')", ("2",), "Queue", _HERE, "Show every job"),
+    Action("go('job')", ("3",), "Job", _HERE, "Show the chosen job, or the one shown last"),
+    Action("go('events')", ("5",), "Events", _HERE, "Show what happened"),
+    Action("help", ("question_mark",), "help", _HERE, "Show all keys", footer=True),
+    Action("palette", ("ctrl+p", "colon"), "palette", _HERE, "Find an action, a job or a theme"),
+    Action("back", ("q", "escape"), "back", _HERE, "Go back; from the first screen, quit"),
+    Action("leave", ("ctrl+c", "ctrl+q"), "quit", _HERE, "Quit; jobs go on"),
+    Action("new", ("n",), "new", _JOBS, "Fill in a new job, like the chosen one", footer=True),
+    Action(
+        "restart", ("r",), "restart", _JOBS, "Restart, after a look at how", True, footer=True
+    ),
+    Action("restart_now", ("R",), "restart now", _JOBS, "Restart from the newest checkpoint", True),
+    Action("cancel", ("c",), "cancel", _JOBS, "Stop with grace, after a question", True, True),
+    Action("kill", ("K",), "kill", _JOBS, "Stop without grace, after its name is typed", True),
+    Action("logs", ("l",), "logs", _JOBS, "Show what its ranks print", footer=True),
+    Action("describe", ("d",), "describe", _JOBS, "Show all that is known", footer=True),
+    Action("open", ("enter",), "open", _MAP, "Open the job on the GPU", footer=True),
+    Action("zoom", ("z",), "zoom", _MAP, "Cycle full, compact and dots", footer=True),
+    Action("go_left", ("left",), "left", _MAP, "One GPU to the left"),
+    Action("go_right", ("right",), "right", _MAP, "One GPU to the right"),
+    Action("go_down", ("down", "j"), "down", _MAP, "One row down"),
+    Action("go_up", ("up", "k"), "up", _MAP, "One row up"),
+    Action("go_first", ("g", "home"), "first", _MAP, "To the first GPU"),
+    Action("go_last", ("G", "end"), "last", _MAP, "To the last GPU"),
+    Action("half_down", ("ctrl+d", "pagedown"), "half a page down", _MAP, "Half a page down"),
+    Action("half_up", ("ctrl+u", "pageup"), "half a page up", _MAP, "Half a page up"),
+    Action("select_cursor", ("enter",), "open", _LIST, "Open the job", footer=True),
+    Action("cursor_down", ("down", "j"), "down", _LIST, "One row down"),
+    Action("cursor_up", ("up", "k"), "up", _LIST, "One row up"),
+    Action("scroll_top", ("g", "home"), "first", _LIST, "To the first row"),
+    Action("scroll_bottom", ("G", "end"), "last", _LIST, "To the last row"),
+    Action("half_down", ("ctrl+d",), "half a page down", _LIST, "Half a page down"),
+    Action("half_up", ("ctrl+u",), "half a page up", _LIST, "Half a page up"),
+    Action("filter", ("slash",), "filter", Context.QUEUE, "Show only jobs with this", footer=True),
+    Action("attempt(-1)", ("left_square_bracket",), "attempt", _JOB, "The attempt before"),
+    Action("attempt(1)", ("right_square_bracket",), "attempt", _JOB, "The attempt after"),
+    Action("panel(1)", ("tab",), "panel", _JOB, "The next panel"),
+    Action("panel(-1)", ("shift+tab",), "panel", _JOB, "The panel before"),
+    Action("follow", ("f",), "follow", _LOGS, "Follow the end, or pause", footer=True),
+    Action("pick", ("space",), "ranks", _LOGS, "Pick ranks", footer=True),
+    Action("submit", ("ctrl+s",), "submit", _FORM, "Queue the job", footer=True),
+    Action("back", ("escape",), "back", _FORM, "Go back; the form is kept", footer=True),
+    Action("yes", ("enter", "y"), "yes", _DIALOG, "Do it"),
+    Action("no", ("escape", "n", "q"), "no", _DIALOG, "Leave it as it is"),
+)
+
+
+def of(contexts: Iterable[Context]) -> list[Action]:
+    """The actions of some contexts, in the order of the contexts."""
+    return [action for context in contexts for action in ACTIONS if action.context is context]
+
+
+def bindings(*contexts: Context) -> list[BindingType]:
+    """For the BINDINGS of the app, a screen or a widget."""
+    return [
+        Binding(",".join(action.keys), action.id, action.label, show=False)
+        for action in of(contexts)
+    ]

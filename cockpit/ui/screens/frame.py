@@ -1,0 +1,63 @@
+"""What all screens share: the top line, the tabs and the keys, around a body that draws a snapshot."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.screen import Screen
+
+from cockpit.core.cluster import Cluster
+from cockpit.ui.actions import Context
+from cockpit.ui.model import Model
+from cockpit.ui.widgets.key_line import KeyLine
+from cockpit.ui.widgets.tabs import Tabs
+from cockpit.ui.widgets.top_line import TopLine
+
+
+class Framed(Screen[None]):
+    """A screen that draws what changed in the snapshot, ten times a second while it is shown."""
+
+    TAB: ClassVar[str] = ""
+    """The argument of `go` that leads here."""
+    CONTEXTS: ClassVar[tuple[Context, ...]] = ()
+    """Whose keys work here, those of the widgets in it first."""
+    AUTO_FOCUS: ClassVar[str | None] = "#body *"
+
+    def __init__(self, model: Model) -> None:
+        super().__init__()
+        self.model = model
+        self._drawn: Cluster | None = None
+
+    def compose(self) -> ComposeResult:
+        yield TopLine()
+        yield Tabs(self.TAB)
+        with Vertical(id="body"):
+            yield from self.body()
+        yield KeyLine(self.CONTEXTS)
+
+    def body(self) -> ComposeResult:
+        """The widgets between the tabs and the keys."""
+        raise NotImplementedError
+
+    def show(self, cluster: Cluster) -> None:
+        """Draw what changed since the last snapshot that was shown."""
+        raise NotImplementedError
+
+    @property
+    def chosen_job(self) -> int | None:
+        """The job that `r`, `c`, `l` and the like are about."""
+        return None
+
+    def on_mount(self) -> None:
+        self.draw()
+
+    def draw(self) -> None:
+        """Called by the app at 10 Hz; costs next to nothing while nothing changes."""
+        cluster = self.model.cluster
+        self.query_one(TopLine).show(cluster, self.model.alert)
+        self.query_one(Tabs).show(cluster, self.chosen_job, self.model.engine)
+        if cluster is not self._drawn:
+            self._drawn = cluster
+            self.show(cluster)

@@ -1,0 +1,43 @@
+"""The last line of every screen: the keys that matter here, read from the registry."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from textual.content import Content
+from textual.widget import Widget
+
+from cockpit.ui.actions import Context, of
+
+
+class KeyLine(Widget):
+    """Never changes while a screen is shown, so that the hand learns it; cut at whole keys."""
+
+    DEFAULT_CSS = "KeyLine { height: 1; background: $panel; color: $text-muted; }"
+
+    def __init__(self, contexts: Sequence[Context]) -> None:
+        super().__init__()
+        self._keys = [(action.key, action.label) for action in of(contexts) if action.footer]
+        self._always = [
+            (action.key, action.label)
+            for action in of([Context.EVERYWHERE])
+            if action.footer or action.name == "palette"
+        ]
+
+    def render(self) -> Content:
+        right = _spell(self._always)
+        left = Content()
+        for key in self._keys:
+            longer = left + _spell([key])
+            if longer.cell_length + right.cell_length > self.size.width:
+                break
+            left = longer
+        return left + " " * (self.size.width - left.cell_length - right.cell_length) + right
+
+
+def _spell(keys: Sequence[tuple[str, str]]) -> Content:
+    parts: list[str | tuple[str, str]] = []
+    for key, label in keys:
+        parts += [(f" {key}", "bold $accent"), f" {label} "]
+    return Content.assemble(*parts)
+
