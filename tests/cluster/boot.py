@@ -1,4 +1,4 @@
-"""The first process of a node: makes the node's own view of the machine, then sleeps as its init.
+"""The first process of a node: makes the node's own view of the machine, then waits as its init.
 
 It runs as a script, in namespaces that are new, with the standard library only.
 """
@@ -95,13 +95,15 @@ def main() -> None:
     kernel_views(spec["cgroup"])
     os.chdir("/")
     os.write(1, b"ready\n")
-    nothing = os.open(os.devnull, os.O_RDWR)
-    for descriptor in range(3):
-        os.dup2(nothing, descriptor)
+    nothing = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nothing, 1)
+    os.dup2(nothing, 2)
     # Children of a process that ignores SIGCHLD are reaped by the kernel: no zombie stays behind.
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     os.closerange(3, 1024)
-    os.execv("/bin/sleep", ["sleep", "infinity"])
+    # Reads a pipe that the lab's maker holds open: when the maker dies, however it dies, so does
+    # this process, and with it the whole node.
+    os.execv("/bin/cat", ["cat"])
 
 
 main()

@@ -39,7 +39,7 @@ class Machine:
             self._wait_until_booted(disk)
         except BaseException:
             self._boot.kill()
-            self._boot.wait(wait.PATIENCE_S)
+            self._bury()
             raise
         children = Path(f"/proc/{self._boot.pid}/task/{self._boot.pid}/children").read_text()
         self.init_pid = int(children)
@@ -53,7 +53,12 @@ class Machine:
     def kill(self) -> None:
         """Ends every process of the node at once and returns when the last one is gone."""
         os.kill(self.init_pid, signal.SIGKILL)
+        self._bury()
+
+    def _bury(self) -> None:
         self._boot.wait(wait.PATIENCE_S)
+        assert self._boot.stdin is not None
+        self._boot.stdin.close()
         if self._cgroup is not None:
             leftovers.remove_cgroup(self._cgroup)
 
@@ -72,7 +77,7 @@ class Machine:
         with (disk.directory / "boot.log").open("w") as log:
             return subprocess.Popen(
                 [*enter, *isolate, *boot],
-                stdin=subprocess.DEVNULL,
+                stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=log,
                 text=True,

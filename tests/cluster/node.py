@@ -50,29 +50,37 @@ class LabNode:
             self.disk.new_boot()
             self._switch.plug_in(self.name)
             namespace = self._switch.sockets[self.name].namespace
-            self._machine = Machine(self._switch.lab, self.name, namespace, self.disk)
+            try:
+                self._machine = Machine(self._switch.lab, self.name, namespace, self.disk)
+            except BaseException:
+                self._switch.unplug(self.name)
+                raise
             self.start_sshd()
 
     def power_off(self) -> None:
         """Takes the power away: first the network is silent, then everything dies at once."""
         if self._machine is not None:
             # Before the kill: a dying kernel's sockets must say no goodbye.
-            self._switch.silence(self.name)
+            self._switch.faults.silence(self.name)
             self._machine.kill()
             self._machine = None
             self._switch.unplug(self.name)
 
     def cut(self) -> None:
         """Drops all packets from and to the node, both ways and silently, until `heal`."""
-        self._switch.cut(self.name)
+        self._switch.faults.cut(self.name)
 
     def cut_from(self, other: LabNode) -> None:
         """Drops all packets between this node and another until one of the two is healed."""
-        self._switch.cut_between(self.name, other.name)
+        self._switch.faults.cut_between(self.name, other.name)
+
+    def lose(self, percent: float) -> None:
+        """Drops this share of the packets from and to the node, by chance, until `heal`."""
+        self._switch.faults.lose(self.name, percent)
 
     def heal(self) -> None:
-        """Ends every cut of this node."""
-        self._switch.heal(self.name)
+        """Ends every cut and loss of this node."""
+        self._switch.faults.heal(self.name)
 
     def wipe(self) -> None:
         """Makes it a new machine of the same name, address and first host key, with nothing on it."""

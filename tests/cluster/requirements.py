@@ -9,7 +9,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Mapping
 
-_TOOLS = ("ip", "bridge", "iptables", "nsenter", "unshare", "ssh", "ssh-keygen", "sshd")
+_TOOLS = ("ip", "nft", "nsenter", "unshare", "ssh", "ssh-keygen", "sshd")
 _SBIN = os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin", "/sbin"])
 
 
@@ -21,7 +21,7 @@ def why_no_cluster() -> str | None:
         return "its nodes need root for their namespaces; run it as root."
     missing = [tool for tool in _TOOLS if shutil.which(tool, path=_SBIN) is None]
     if missing:
-        return f"{', '.join(missing)} not found; install openssh-server, iproute2, iptables, util-linux."
+        return f"{', '.join(missing)} not found; install openssh-server, openssh-client, iproute2, nftables, util-linux."
     isolate = ["unshare", "--net", "--uts", "--ipc", "--mount", "--pid", "--fork", "--mount-proc"]
     tried = subprocess.run([*isolate, "true"], check=False, capture_output=True, text=True)
     if tried.returncode != 0:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ipaddress
 import json
-import os
 from dataclasses import dataclass
 
 from tests.cluster import owner
 from tests.cluster.commands import ip, run
+from tests.cluster.faults import Faults
 
 INTERFACE = "eth0"
 """What every node calls its one network interface."""
@@ -28,10 +28,10 @@ class Socket:
 
 
 class Switch:
-    """Joins the operator and the nodes, and drops packets where a test cuts a cable.
+    """Joins the operator and the nodes.
 
     It stands in its own network namespace so that no firewall of this machine touches what nodes
-    say to each other. A cut port drops frames both ways while the link stays up: nobody is told.
+    say to each other, and so that all faults of the network have one place.
     """
 
     def __init__(self, lab: str, names: list[str]) -> None:
@@ -44,8 +44,7 @@ class Switch:
             name: Socket(f"{lab}-{name}", str(self.network[_FIRST_NODE + i]), f"p{_FIRST_NODE + i}")
             for i, name in enumerate(names)
         }
-        self._cut: set[str] = set()
-        self._cut_pairs: set[frozenset[str]] = set()
+        self.faults = Faults(self.namespace, {name: s.port for name, s in self.sockets.items()})
         interface = owner.interface_name(lab)
         ip(*(_neighbour(socket.address, interface) for socket in self.sockets.values()))
 
@@ -72,49 +71,14 @@ class Switch:
             *(_neighbour(other, INTERFACE) for other in [self.operator_address, *others]),
             namespace=socket.namespace,
         )
-        if name in self._cut:
-            self._forward(name, False)
-        for pair in self._cut_pairs:
-            if name in pair:
-                (other,) = pair - {name}
-                self._refuse(at=name, sender=other)
+        self.faults.unsilence(name)
 
     def unplug(self, name: str) -> None:
-        """Takes the node off the network, silently, and deletes its network namespace."""
-        self.silence(name)
+        """Deletes the node's cable and network namespace, with all that its kernel knew."""
         socket = self.sockets[name]
         # The kernel removes a namespace's devices some time later; the port must be free at once.
         ip(f"link delete {socket.port}", namespace=self.namespace)
         run(["ip", "netns", "delete", socket.namespace])
-
-    def silence(self, name: str) -> None:
-        """Drops all packets of the node until it is plugged in again."""
-        self._forward(name, False)
-
-    def cut(self, name: str) -> None:
-        """Drops all packets from and to the node, as of a dead switch port: no reset, no error."""
-        self._cut.add(name)
-        if self._is_plugged_in(name):
-            self._forward(name, False)
-
-    def cut_between(self, name: str, other: str) -> None:
-        """Drops all packets between two nodes; the operator still reaches both."""
-        pair = frozenset({name, other})
-        if pair not in self._cut_pairs:
-            self._cut_pairs.add(pair)
-            self._refuse(at=name, sender=other)
-            self._refuse(at=other, sender=name)
-
-    def heal(self, name: str) -> None:
-        """Ends every cut of the node."""
-        self._cut.discard(name)
-        if self._is_plugged_in(name):
-            self._forward(name, True)
-        for pair in [pair for pair in self._cut_pairs if name in pair]:
-            (other,) = pair - {name}
-            self._refuse(at=name, sender=other, remove=True)
-            self._refuse(at=other, sender=name, remove=True)
-            self._cut_pairs.discard(pair)
 
     def _plug_in_operator(self) -> None:
         interface = owner.interface_name(self.lab)
@@ -133,20 +97,6 @@ class Switch:
             f"link set p{_OPERATOR} up",
             namespace=self.namespace,
         )
-
-    def _is_plugged_in(self, name: str) -> bool:
-        return os.path.exists(f"/run/netns/{self.sockets[name].namespace}")
-
-    def _forward(self, name: str, forwards: bool) -> None:
-        state = "3" if forwards else "0"
-        port = self.sockets[name].port
-        run(["bridge", "-n", self.namespace, "link", "set", "dev", port, "state", state])
-
-    def _refuse(self, *, at: str, sender: str, remove: bool = False) -> None:
-        if self._is_plugged_in(at):
-            inside = ["ip", "netns", "exec", self.sockets[at].namespace]
-            rule = ["INPUT", "--source", self.sockets[sender].address, "--jump", "DROP"]
-            run([*inside, "iptables", "--wait", "--delete" if remove else "--insert", *rule])
 
 
 def _neighbour(address: str, interface: str) -> str:
@@ -167,7 +117,7 @@ def _free_network() -> ipaddress.IPv4Network:
         for route in routes
         if route["dst"] != "default"
     ]
-    # A route as wide as a VPN's 10.0.0.0/8 would leave no choice; a /24 of our own is preferred to it.
+    # A route as wide as a VPN's 10.0.0.0/8 would leave no choice; a /24 of our own wins over it.
     narrow = [network for network in taken if network.prefixlen >= 16]
     for number in range(256 * 256):
         # Counts down from 10.255: the low numbers are the ones that people use.
