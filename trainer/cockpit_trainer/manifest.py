@@ -65,6 +65,11 @@ def checkpoint_name(step: int) -> str:
     return f"step-{step:08d}"
 
 
+def step_of(checkpoint: Path) -> int:
+    """The step in the name of a checkpoint."""
+    return int(checkpoint.name.partition("-")[2])
+
+
 def temporary_name(step: int, pid: int) -> str:
     """The name while process `pid` writes it."""
     return f".step-{step:08d}.tmp-{pid}"
@@ -137,7 +142,7 @@ def named_checkpoints(directory: Path) -> list[Path]:
     if not directory.is_dir():
         return []
     found = [path for path in directory.iterdir() if CHECKPOINT_NAME.fullmatch(path.name)]
-    return sorted(found, key=lambda path: int(path.name.partition("-")[2]), reverse=True)
+    return sorted(found, key=step_of, reverse=True)
 
 
 def complete_checkpoints(directory: Path) -> list[Path]:
