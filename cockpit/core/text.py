@@ -20,9 +20,6 @@ _OBEYED = re.compile(
     "\ud800-\udfff"
     "]"
 )
-_SECRET = re.compile(
-    r"(?i)(token|secret|passw(or)?d|passphrase|credential|api_?key|access_?key|auth)"
-)
 _BYTE = range(0xDC80, 0xDD00)
 """Where the decoder puts bytes that are not UTF-8."""
 
@@ -42,11 +39,6 @@ def visible(text: str, limit: int = LIMIT) -> str:
 def decoded(data: bytes) -> str:
     """Bytes as text for `visible`, which spells what is not UTF-8 as `\\xNN`."""
     return data.decode("utf-8", "surrogateescape")
-
-
-def redacted(key: str, value: str) -> str:
-    """The value of a variable or field for people: `***` where its name says that it is a secret."""
-    return "***" if value and _SECRET.search(key) else value
 
 
 def _spell(match: re.Match[str]) -> str:
