@@ -7,7 +7,7 @@ from dataclasses import replace
 from cockpit.core.cluster import Cluster, LinkState
 from cockpit.core.effects import Effect, Note
 from cockpit.core.events import CancelOrdered, CheckpointsListed, JobSubmitted, RestartOrdered
-from cockpit.core.jobs import After, Exit, Job, JobState, PartState, Resume
+from cockpit.core.jobs import After, Exit, Job, JobState, Resume
 from cockpit.core.moves import end_part, endings, find, look_up, move, settle, with_job
 from cockpit.core.starting import undo
 

@@ -33,8 +33,8 @@ _HANDLERS: Mapping[type[Any], Callable[[Cluster, Any], Outcome]] = {
     e.Started: starting.started,
     e.Undone: starting.undone,
 }
-_QUIET = (e.MetricsLogged, e.CheckpointLogged, e.PhaseLogged)
-"""Events after which nothing new can fit, however many come."""
+QUIET = (e.MetricsLogged, e.CheckpointLogged, e.PhaseLogged)
+"""Events after which nothing new can fit and nothing is lost by a crash, however many come."""
 
 
 def step(cluster: Cluster, event: e.Event) -> Outcome:
@@ -42,7 +42,7 @@ def step(cluster: Cluster, event: e.Event) -> Outcome:
     at = getattr(event, "at", cluster.now)
     cluster = replace(cluster, now=at)
     cluster, effects = _HANDLERS[type(event)](cluster, event)
-    if isinstance(event, _QUIET):
+    if isinstance(event, QUIET):
         return cluster, effects
     cluster, starts = start_what_fits(cluster)
     return cluster, [*effects, *starts]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from cockpit.core.cluster import Cluster, LinkState
-from cockpit.core.effects import Effect, Note, Stop
+from cockpit.core.effects import Confirm, Effect, Note, Stop
 from cockpit.core.events import (
     CheckpointLogged,
     LinkChanged,
@@ -24,6 +24,7 @@ from cockpit.core.moves import (
     endings,
     find,
     settle,
+    try_of,
     with_job,
     with_part,
 )
@@ -34,6 +35,8 @@ LOST_AFTER_S = 600.0
 UNDONE_AFTER_S = 120.0
 """Seconds without an answer until a start that was never confirmed has undone itself there."""
 _LIVE = frozenset({"prepared", "started", "confirmed", "stopping", "unsupervised"})
+_AWAY = frozenset({LinkState.UNREACHABLE, LinkState.REFUSED})
+"""States that trying again does not end; only an answer does."""
 
 Outcome = tuple[Cluster, list[Effect]]
 
@@ -42,6 +45,9 @@ def link_changed(cluster: Cluster, event: LinkChanged) -> Outcome:
     node = cluster.nodes.get(event.node)
     if node is None:
         return cluster, []
+    if event.link is LinkState.CONNECTING and node.link in _AWAY:
+        again = replace(node, phase=event.phase, retry_in_s=None)
+        return replace(cluster, nodes={**cluster.nodes, node.name: again}), []
     changed = node.changed if node.link is event.link else event.at
     after = replace(
         node,
@@ -117,7 +123,10 @@ def run_seen(cluster: Cluster, event: RunSeen) -> Outcome:
     elif report.state == "lost" and part.state is PartState.STARTED:
         words = report.exit.reason if report.exit else "the node was started anew"
         job = end_part(job, event.node, Exit(None, lost=True, reason=words))
-    return settle(cluster, job)
+    cluster, effects = settle(cluster, job)
+    if report.state == "started" and cluster.jobs[job.id].state is JobState.RUNNING:
+        effects = [Confirm(try_of(job, event.node)), *effects]
+    return cluster, effects
 
 
 def _stray(cluster: Cluster, node: str, report: Report) -> list[Effect]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 import dataclasses
 import os
 from pathlib import Path
@@ -49,6 +50,16 @@ class AttemptSpool:
         """Bytes of the stream that are kept, which is where following goes on."""
         tail = self._tails.get(stream)
         return tail.size if tail else 0
+
+    def kept(self, stream: str, offset: int) -> Iterator[bytes]:
+        """What is kept of a stream from `offset` on, in pieces."""
+        tail = self._tails.get(stream)
+        if tail is None or offset >= tail.size:
+            return
+        with tail.path.open("rb") as file:
+            file.seek(offset)
+            while data := file.read(_READ_BYTES):
+                yield data
 
     def declare(self, stream: str, node: str, rank: int | None) -> None:
         """Say who prints a stream."""

@@ -1,0 +1,191 @@
+"""The engine: one inbox, one writer. Facts and orders in; a snapshot, rows of the store and work out."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import sqlite3
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+
+from cockpit.core.cluster import Cluster, Moment
+from cockpit.core.effects import Effect, Note
+from cockpit.core.events import EngineStarted, Event, Ticked
+from cockpit.core.step import QUIET, step
+from cockpit.engine import gauge
+from cockpit.engine.follow import Collector
+from cockpit.engine.orders import BadOrder, event_of
+from cockpit.engine.paths import StatePaths
+from cockpit.engine.ports import Nodes
+from cockpit.engine.run import Runner
+from cockpit.engine.store import Line, Order, Store
+from cockpit.engine.watch import Watch
+
+ORDERS_PERIOD_S = 0.1
+TICK_S = 1.0
+FLUSH_S = 0.5
+BATCH = 1000
+"""Facts folded into one transaction at most."""
+
+_log = logging.getLogger(__name__)
+
+
+def now() -> Moment:
+    return Moment(time.time(), time.monotonic())
+
+
+class Engine:
+    """Runs while `run` does; to be made only by the holder of the engine lock."""
+
+    def __init__(self, cluster: Cluster, store: Store, nodes: Nodes, paths: StatePaths) -> None:
+        """`cluster` holds the inventory's nodes; the jobs come from the store."""
+        jobs, _ = store.jobs()
+        self.snapshot = replace(cluster, jobs=jobs, now=now())
+        self.alert = ""
+        """What needs a person now, or empty."""
+        self._store = store
+        self._nodes = nodes
+        self._inbox: asyncio.Queue[Event | Order] = asyncio.Queue()
+        self._watch = Watch(nodes, self._inbox.put_nowait, now)
+        self._runner = Runner(nodes, self._inbox.put_nowait, now)
+        self._collector = Collector(nodes, store, paths, self._inbox.put_nowait)
+        self._dirty: set[int] = set()
+        """Jobs whose newest figures are not in the store yet."""
+
+    async def run(self) -> None:
+        """Until cancelled; then everything of this process ends and every job goes on."""
+        self._inbox.put_nowait(EngineStarted(now()))
+        self._watch.start()
+        try:
+            async with asyncio.TaskGroup() as group:
+                for work in (self._consume, self._tick, self._take_orders, self._flush):
+                    group.create_task(work())
+        finally:
+            await self._runner.close()
+            await self._watch.close()
+            await self._collector.close()
+            await self._nodes.close()
+            self._write_figures()
+
+    async def _consume(self) -> None:
+        while True:
+            items = [await self._inbox.get()]
+            while len(items) < BATCH and not self._inbox.empty():
+                items.append(self._inbox.get_nowait())
+            await self._apply(items)
+
+    async def _tick(self) -> None:
+        while True:
+            await asyncio.sleep(TICK_S)
+            self._inbox.put_nowait(Ticked(now()))
+
+    async def _take_orders(self) -> None:
+        """Put what other processes ordered in the inbox, once each."""
+        seen, last = -1, 0
+        while True:
+            stamp = self._store.stamp()
+            if stamp != seen:
+                seen = stamp
+                for order in self._store.orders():
+                    if order.id > last:
+                        last = order.id
+                        self._inbox.put_nowait(order)
+            await asyncio.sleep(ORDERS_PERIOD_S)
+
+    async def _apply(self, items: Sequence[Event | Order]) -> None:
+        """Fold facts and orders, make the result durable, show it, then do what it asks for."""
+        fold = _Fold(self.snapshot)
+        for item in items:
+            fold.take(item)
+        await self._commit(fold)
+        self.snapshot = fold.cluster
+        self._dirty = (self._dirty | fold.figures) - fold.changed
+        for effect in fold.effects:
+            if not isinstance(effect, Note):
+                self._runner.carry_out(effect)
+        self._collector.update(self.snapshot)
+
+    async def _commit(self, fold: _Fold) -> None:
+        """Write before anything is shown or done. A full disk is waited out: nothing is lost."""
+        while fold.is_durable:
+            try:
+                with self._store.transaction():
+                    self._store.save_jobs(fold.cluster.jobs[number] for number in fold.changed)
+                    self._store.add_history(fold.lines())
+                    for order in fold.orders:
+                        self._store.consume(order)
+                self.alert = ""
+                return
+            except sqlite3.OperationalError as error:
+                self._complain(error)
+                await asyncio.sleep(TICK_S)
+
+    async def _flush(self) -> None:
+        last_gauge = 0.0
+        while True:
+            await asyncio.sleep(FLUSH_S)
+            if time.monotonic() - last_gauge >= gauge.PERIOD_S:
+                last_gauge = time.monotonic()
+                self._collector.add(gauge.rows(self.snapshot))
+            try:
+                self._write_figures()
+            except sqlite3.OperationalError as error:
+                self._complain(error)
+
+    def _write_figures(self) -> None:
+        """Figures of running jobs: many a second, so they are written together."""
+        if not self._dirty and not self._collector.has_news:
+            return
+        with self._store.transaction():
+            self._store.save_jobs(self.snapshot.jobs[number] for number in self._dirty)
+            self._collector.write()
+        self._collector.written()
+        self._dirty.clear()
+
+    def _complain(self, error: sqlite3.OperationalError) -> None:
+        self.alert = (
+            f"the store cannot be written ({error}): free some disk space; nothing is lost yet"
+        )
+        _log.error("%s", self.alert)
+
+
+class _Fold:
+    """A batch of facts and orders, folded, and what must be written before it counts."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self.cluster = cluster
+        self.effects: list[Effect] = []
+        self.orders: list[Order] = []
+        self.changed: set[int] = set()
+        """Jobs that must be durable."""
+        self.figures: set[int] = set()
+        """Jobs of which only figures changed."""
+
+    @property
+    def is_durable(self) -> bool:
+        return bool(self.changed or self.orders or any(isinstance(e, Note) for e in self.effects))
+
+    def lines(self) -> list[Line]:
+        wall = self.cluster.now.wall
+        return [Line(wall, e.job, e.text) for e in self.effects if isinstance(e, Note)]
+
+    def take(self, item: Event | Order) -> None:
+        event = self._event(item) if isinstance(item, Order) else item
+        if event is None:
+            return
+        before = self.cluster.jobs
+        self.cluster, more = step(self.cluster, event)
+        self.effects += more
+        if self.cluster.jobs is not before:
+            kind = self.figures if isinstance(event, QUIET) else self.changed
+            kind.update(n for n, job in self.cluster.jobs.items() if before.get(n) is not job)
+
+    def _event(self, order: Order) -> Event | None:
+        self.orders.append(order)
+        at = now()
+        try:
+            return event_of(order, Moment(order.time, at.mono) if order.kind == "submit" else at)
+        except BadOrder as error:
+            self.effects.append(Note(order.job, str(error)))
+            return None

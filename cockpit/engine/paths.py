@@ -1,0 +1,57 @@
+"""Every file that the cockpit keeps on this machine."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+
+class StateError(Exception):
+    """The state directory cannot be used; the text says why and what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class StatePaths:
+    """State of one cluster, so that two inventories never share a queue."""
+
+    root: Path
+
+    @classmethod
+    def of(cls, cluster: str, environ: Mapping[str, str] = os.environ) -> StatePaths:
+        base = Path(environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state")
+        return cls(base / "cockpit" / cluster)
+
+    @property
+    def store(self) -> Path:
+        return self.root / "store.sqlite"
+
+    @property
+    def lock(self) -> Path:
+        """Held by the one process that runs the engine; holds its pid as text."""
+        return self.root / "engine.lock"
+
+    @property
+    def log(self) -> Path:
+        """What a daemon says."""
+        return self.root / "daemon.log"
+
+    def spool(self, run: str, attempt: int) -> Path:
+        return self.root / "spool" / run / str(attempt)
+
+    def make(self) -> None:
+        """Create the root, private to its owner. Raises StateError."""
+        try:
+            self.root.mkdir(mode=0o700, parents=True, exist_ok=True)
+            found = self.root.stat()
+        except OSError as error:
+            raise StateError(
+                f"cannot make {self.root}: {error.strerror}; set XDG_STATE_HOME"
+            ) from error
+        if found.st_uid != os.getuid() or found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+            raise StateError(
+                f"{self.root} can be written by others; run `chmod 700 {self.root}` "
+                "or set XDG_STATE_HOME to a directory of your own"
+            )

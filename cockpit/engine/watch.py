@@ -1,0 +1,78 @@
+"""Links and readings: what the nodes' port reports becomes facts in the inbox."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+
+from cockpit.core.cluster import LinkState, Moment
+from cockpit.core.events import Event, LinkChanged, ReadingArrived, RunSeen, RunsListed
+from cockpit.engine import hearsay
+from cockpit.engine.ports import (
+    NodeConnecting,
+    NodeDown,
+    NodeEvent,
+    NodeReading,
+    Nodes,
+    NodeUp,
+    Refusal,
+    RunReported,
+    Unreachable,
+)
+
+LIST_TIMEOUT_S = 20.0
+
+_log = logging.getLogger(__name__)
+
+
+class Watch:
+    """Translates; holds no state but the look at a node's runs that is going on."""
+
+    def __init__(
+        self, nodes: Nodes, post: Callable[[Event], None], now: Callable[[], Moment]
+    ) -> None:
+        self._nodes = nodes
+        self._post = post
+        self._now = now
+        self._looks: set[asyncio.Task[None]] = set()
+
+    def start(self) -> None:
+        self._nodes.start(self._heard)
+
+    async def close(self) -> None:
+        for look in self._looks:
+            look.cancel()
+        await asyncio.gather(*self._looks, return_exceptions=True)
+
+    def _heard(self, event: NodeEvent) -> None:
+        at = self._now()
+        match event:
+            case NodeConnecting(node, phase):
+                self._post(LinkChanged(node, at, LinkState.CONNECTING, phase))
+            case NodeDown(node, error, needs_person, retry_in_s):
+                link = LinkState.REFUSED if needs_person else LinkState.UNREACHABLE
+                words = hearsay.text(error)
+                self._post(LinkChanged(node, at, link, "", words, retry_in_s))
+            case NodeUp(node, hello):
+                self._post(LinkChanged(node, at, LinkState.UP, facts=hearsay.facts(hello)))
+                look = asyncio.get_running_loop().create_task(self._look(node))
+                self._looks.add(look)
+                look.add_done_callback(self._looks.discard)
+            case NodeReading(node, reading):
+                self._post(ReadingArrived(node, at, hearsay.reading(reading)))
+            case RunReported(node, state):
+                report = hearsay.report(state)
+                if report is not None:
+                    self._post(RunSeen(node, at, report))
+
+    async def _look(self, node: str) -> None:
+        """Ask a node that came up for all its runs; if it does not answer, its link ends soon."""
+        try:
+            reply = await self._nodes.request(node, "runs", {}, LIST_TIMEOUT_S)
+        except (Refusal, Unreachable) as error:
+            _log.warning("%s did not list its runs: %s", node, error)
+            return
+        reports = [hearsay.report(row) for row in hearsay.rows(reply.get("runs"))]
+        known = tuple(report for report in reports if report is not None)
+        self._post(RunsListed(node, self._now(), known))
