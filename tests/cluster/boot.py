@@ -33,17 +33,22 @@ def bind(source: str, target: str) -> None:
     mount(source, target, flags=BIND)
 
 
-def private_directories(node: str) -> None:
-    """Volatile places are new at each boot; a home and /var/tmp outlive it, as on a real machine."""
-    for target, mode in {"/tmp": "1777", "/run": "755", "/dev/shm": "1777", "/home": "755"}.items():
+def private_directories(node: str, homes: str) -> None:
+    """Volatile places are new at each boot; homes and /var/tmp outlive it, as on a real one."""
+    for target, mode in {
+        "/tmp": "1777",
+        "/run": "755",
+        "/dev/shm": "1777",
+        "/var/log": "755",
+    }.items():
         tmpfs(target, mode)
-    tmpfs("/var/log", "755")
     for target in ("/run/sshd", "/run/node", "/run/overlay"):
         os.makedirs(target)
     os.makedirs("/run/lock")
     os.chmod("/run/lock", 0o1777)
     bind(node, "/run/node")
     bind(f"{node}/var_tmp", "/var/tmp")
+    bind(homes, "/home")
 
 
 def own_files() -> None:
@@ -79,12 +84,10 @@ def main() -> None:
     spec = json.loads(sys.argv[1])
     # Held open by descriptor: the private directories may hide their paths.
     node = f"/proc/self/fd/{os.open(spec['directory'], os.O_PATH)}"
+    homes = f"/proc/self/fd/{os.open(spec['homes'], os.O_PATH)}"
     kept = {path: os.open(path, os.O_PATH) for path in spec["kept"]}
     socket.sethostname(spec["name"])
-    home = os.open(spec["home"], os.O_PATH)
-    private_directories(node)
-    os.makedirs(spec["home_in_node"])
-    bind(f"/proc/self/fd/{home}", spec["home_in_node"])
+    private_directories(node, homes)
     for path, descriptor in kept.items():
         os.makedirs(path, exist_ok=True)
         bind(f"/proc/self/fd/{descriptor}", path)

@@ -12,7 +12,7 @@ from typing import Self
 
 from tests.cluster import leftovers, owner
 from tests.cluster.commands import run
-from tests.cluster.disk import Disk
+from tests.cluster.disk import Disk, empty_homes
 from tests.cluster.node import LabNode
 from tests.cluster.wiring import Switch
 
@@ -38,7 +38,12 @@ class Lab:
     """Nodes `gpu1`, `gpu2`, ... with real sshd; `close` leaves nothing of them behind."""
 
     def __init__(
-        self, name: str, directory: Path, switch: Switch, nodes: Iterable[LabNode]
+        self,
+        name: str,
+        directory: Path,
+        switch: Switch,
+        nodes: Iterable[LabNode],
+        shared_homes: Path | None,
     ) -> None:
         self.name = name
         self.directory = directory
@@ -49,12 +54,13 @@ class Lab:
         """For `ssh -F`: one alias for each node."""
         self.known_hosts = directory / "known_hosts"
         self.identity = directory / "id_ed25519"
+        self._shared_homes = shared_homes
 
     @classmethod
     def start(cls, nodes: int = 3, *, shared_home: bool = False) -> Lab:
         """Boots a lab and returns when every sshd listens; first removes labs of dead test runs.
 
-        With `shared_home` all nodes have one home directory, as over NFS.
+        With `shared_home` all nodes have one /home, as over NFS.
         """
         leftovers.sweep()
         name = owner.new_name()
@@ -88,6 +94,9 @@ class Lab:
 
     def wipe(self) -> None:
         """Makes every node a new machine with nothing on it, and trusts their host keys."""
+        self._power_off_all()
+        if self._shared_homes is not None:
+            empty_homes(self._shared_homes)
         with ThreadPoolExecutor() as pool:
             list(pool.map(LabNode.wipe, self.nodes.values()))
         self.trust_host_keys()
@@ -104,13 +113,15 @@ class Lab:
         key = directory / "id_ed25519"
         run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", name, "-f", str(key)])
         public = key.with_suffix(".pub").read_text()
-        home = directory / "home" if shared_home else None
+        homes = directory / "homes" if shared_home else None
+        if homes is not None:
+            empty_homes(homes)
         switch = Switch(name, names)
         nodes = [
-            LabNode(node, switch, Disk(directory / node, node, socket.address, public, home))
+            LabNode(node, switch, Disk(directory / node, node, socket.address, public, homes))
             for node, socket in switch.sockets.items()
         ]
-        lab = cls(name, directory, switch, nodes)
+        lab = cls(name, directory, switch, nodes, homes)
         blocks = [_HOST.format(name=node.name, address=node.address) for node in nodes]
         everyone = _ALL_HOSTS.format(names=" ".join(names), key=key, known_hosts=lab.known_hosts)
         lab.ssh_config.write_text("\n".join([*blocks, everyone]))

@@ -66,8 +66,7 @@ class Machine:
         spec = {
             "name": self.name,
             "directory": str(disk.directory),
-            "home": str(disk.home),
-            "home_in_node": HOME,
+            "homes": str(disk.homes),
             "kept": _kept_paths(),
             "cgroup": str(self._cgroup) if self._cgroup is not None else None,
         }

@@ -78,9 +78,15 @@ class LabNode:
         """Drops this share of the packets from and to the node, by chance, until `heal`."""
         self._switch.faults.lose(self.name, percent)
 
+    def throttle(self, mbit_per_s: float) -> None:
+        """Limits its network to this rate each way, until `heal` or `power_off`."""
+        self._switch.throttle(self.name, mbit_per_s)
+
     def heal(self) -> None:
-        """Ends every cut and loss of this node."""
+        """Ends every cut, loss and limit of its network."""
         self._switch.faults.heal(self.name)
+        if self.is_on:
+            self._switch.unthrottle(self.name)
 
     def wipe(self) -> None:
         """Makes it a new machine of the same name, address and first host key, with nothing on it."""
@@ -192,6 +198,11 @@ class LabNode:
     def set_login_shell(self, path: str) -> None:
         """What sshd starts for each new session, until `wipe`."""
         self.disk.set_login_shell(path)
+
+    def limit_space(self, directory: str, size_bytes: int) -> None:
+        """Puts an empty file system of this size on a directory, until the node boots again."""
+        script = 'mkdir -p -- "$1" && mount -t tmpfs -o "size=$2" tmpfs "$1"'
+        self._checked(["sh", "-c", script, "sh", directory, str(size_bytes)])
 
     def hide_python(self) -> None:
         """Leaves no python to be found on the node's PATH until it boots again."""

@@ -9,7 +9,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Mapping
 
-_TOOLS = ("ip", "nft", "nsenter", "unshare", "ssh", "ssh-keygen", "sshd")
+_TOOLS = ("ip", "tc", "nft", "nsenter", "unshare", "ssh", "ssh-keygen", "sshd")
 _SBIN = os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin", "/sbin"])
 
 

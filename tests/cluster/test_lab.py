@@ -7,6 +7,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -50,10 +51,22 @@ def test_nodes_share_paths_but_not_what_lies_there(lab: Lab) -> None:
         assert not Path(path).exists()
 
 
-def test_a_shared_home_is_one_directory(start_lab: Callable[..., Lab]) -> None:
+def test_a_shared_home_is_one_directory_until_the_lab_is_wiped(
+    start_lab: Callable[..., Lab],
+) -> None:
     lab = start_lab(2, shared_home=True)
     lab.nodes["gpu1"].write("/home/lab/a", "one")
     assert lab.nodes["gpu2"].read("/home/lab/a") == "one"
+    lab.nodes["gpu1"].wipe()
+    assert lab.nodes["gpu1"].read("/home/lab/a") == "one"
+    lab.wipe()
+    assert lab.nodes["gpu1"].run(["ls", "/home/lab"]).stdout == ""
+
+
+def test_a_researcher_without_rights_has_an_account_and_a_home(lab: Lab) -> None:
+    answer = ssh(lab, "alice@gpu1", "id -un; pwd; touch mine && ls; ls /home/bob")
+    assert answer.stdout.split() == ["alice", "/home/alice", "mine"]
+    assert "Permission denied" in answer.stderr
 
 
 def test_no_node_can_resolve_a_node(lab: Lab) -> None:
@@ -138,6 +151,26 @@ def test_two_nodes_can_lose_each_other_while_the_operator_sees_both(lab: Lab) ->
 def test_a_lossy_cable_is_slow_but_loses_no_byte(lab: Lab) -> None:
     lab.nodes["gpu1"].lose(percent=5)
     assert ssh(lab, "gpu1", "seq 20000").stdout.split() == [str(i) for i in range(1, 20001)]
+
+
+def test_a_throttled_cable_has_the_rate_it_was_given(lab: Lab) -> None:
+    node = lab.nodes["gpu1"]
+    read_2_mb = "head -c 2000000 /dev/zero | tr '\\0' x"
+    node.throttle(mbit_per_s=16)
+    began = time.monotonic()
+    assert len(ssh(lab, "gpu1", read_2_mb).stdout) == 2_000_000
+    assert time.monotonic() - began > 0.9
+    node.heal()
+    began = time.monotonic()
+    assert len(ssh(lab, "gpu1", read_2_mb).stdout) == 2_000_000
+    assert time.monotonic() - began < 0.9
+
+
+def test_a_small_disk_is_full_soon(lab: Lab) -> None:
+    lab.nodes["gpu1"].limit_space("/home/lab/jobs", size_bytes=1_000_000)
+    answer = ssh(lab, "gpu1", "head -c 2000000 /dev/zero > jobs/a; wc -c < jobs/a")
+    assert "No space left" in answer.stderr
+    assert int(answer.stdout) < 1_100_000
 
 
 def test_a_cut_node_boots_cut(lab: Lab) -> None:

@@ -80,6 +80,21 @@ class Switch:
         ip(f"link delete {socket.port}", namespace=self.namespace)
         run(["ip", "netns", "delete", socket.namespace])
 
+    def throttle(self, name: str, mbit_per_s: float) -> None:
+        """Limits the node's cable, each way, until it is unthrottled or unplugged."""
+        shape = f"root tbf rate {mbit_per_s}mbit burst 32kb latency 400ms".split()
+        for namespace, device in self._cable_ends(name):
+            run(["tc", "-n", namespace, "qdisc", "replace", "dev", device, *shape])
+
+    def unthrottle(self, name: str) -> None:
+        for namespace, device in self._cable_ends(name):
+            if "tbf" in run(["tc", "-n", namespace, "qdisc", "show", "dev", device]):
+                run(["tc", "-n", namespace, "qdisc", "delete", "dev", device, "root"])
+
+    def _cable_ends(self, name: str) -> list[tuple[str, str]]:
+        socket = self.sockets[name]
+        return [(self.namespace, socket.port), (socket.namespace, INTERFACE)]
+
     def _plug_in_operator(self) -> None:
         interface = owner.interface_name(self.lab)
         run(["ip", "netns", "add", self.namespace])
