@@ -1,0 +1,183 @@
+"""Sends what is appended to files, from any offset, round robin and only against credit."""
+
+from __future__ import annotations
+
+import os
+import threading
+from typing import Callable
+
+from cockpit_node.wire import MAX_CHUNK, Chunk, Frame
+
+POLL_S = 0.1
+"""Between two looks at files that had nothing new."""
+IDENTITY_POLLS = 10
+"""Idle looks between two checks that a path still names the file that is open."""
+
+
+class Stream:
+    """One followed file and how far it was sent."""
+
+    def __init__(
+        self,
+        number: int,
+        find: Callable[[], str | None],
+        ended: Callable[[], bool],
+        offset: int,
+        credit: int,
+    ) -> None:
+        self.number = number
+        self.find = find
+        """Where the file is; None while nobody knows."""
+        self.ended = ended
+        """Whether the run is over, so that the file grows no more."""
+        self.offset = offset
+        self.credit = credit
+        """Bytes that may still be sent."""
+        self.idle = 0
+        """Looks in a row that found nothing."""
+        self.trouble: str | None = None
+        """What was last said to be wrong with the file."""
+        self._path: str | None = None
+        self._descriptor: int | None = None
+
+    def read(self) -> bytes:
+        """The next bytes that credit allows, or none."""
+        if self._descriptor is None and not self._open():
+            return b""
+        assert self._descriptor is not None
+        return os.pread(self._descriptor, max(0, min(MAX_CHUNK, self.credit)), self.offset)
+
+    @property
+    def drained(self) -> bool:
+        """Whether everything that is in the file now was sent."""
+        return self._descriptor is None or os.fstat(self._descriptor).st_size <= self.offset
+
+    def replaced(self) -> str | None:
+        """Why the file is not the one that was sent so far, in words."""
+        if self._descriptor is None or self._path is None:
+            return None
+        opened = os.fstat(self._descriptor)
+        if opened.st_size < self.offset:
+            return f"{self._path} shrank from {self.offset} to {opened.st_size} bytes"
+        if self.idle % IDENTITY_POLLS:
+            return None
+        try:
+            named = os.stat(self._path)
+        except FileNotFoundError:
+            return None
+        if (named.st_dev, named.st_ino) != (opened.st_dev, opened.st_ino):
+            return f"{self._path} was replaced by another file"
+        return None
+
+    def restart(self) -> None:
+        self.close()
+        self.offset = 0
+
+    def close(self) -> None:
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+            self._descriptor = None
+
+    def _open(self) -> bool:
+        self._path = self.find()
+        if self._path is None:
+            return False
+        try:
+            # O_NONBLOCK: a rank may have put a pipe there, which must not hold up the others.
+            flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK
+            self._descriptor = os.open(self._path, flags)
+        except FileNotFoundError:
+            return False
+        return True
+
+
+class Follower:
+    """Every followed file of one link; `run` is one thread."""
+
+    def __init__(self, send: Callable[[Frame], None]) -> None:
+        self._send = send
+        """Waits while the link is busy, which is what slows this thread down."""
+        self._lock = threading.Lock()
+        self._wake = threading.Event()
+        self._streams: dict[int, Stream] = {}
+        self._dropped: list[Stream] = []
+
+    def add(self, stream: Stream) -> None:
+        """Begin; a stream of the same number is replaced."""
+        with self._lock:
+            self._forget(stream.number)
+            self._streams[stream.number] = stream
+        self._wake.set()
+
+    def remove(self, number: int) -> None:
+        with self._lock:
+            self._forget(number)
+
+    def grant(self, number: int, count: int) -> None:
+        """Allow `count` more bytes; nothing happens for a stream that has ended."""
+        with self._lock:
+            stream = self._streams.get(number)
+            if stream is not None:
+                stream.credit += count
+        self._wake.set()
+
+    def run(self) -> None:
+        while True:
+            self._wake.clear()
+            with self._lock:
+                streams = list(self._streams.values())
+                dropped, self._dropped = self._dropped, []
+            for stream in dropped:
+                stream.close()
+            moved = [self._advance(stream) for stream in streams]
+            if not any(moved):
+                self._wake.wait(POLL_S)
+
+    def _advance(self, stream: Stream) -> bool:
+        """Send at most one chunk of a stream; whether anything was sent."""
+        try:
+            return self._step(stream)
+        except OSError as error:
+            return self._report(stream, f"the log cannot be read: {error.strerror or error}")
+
+    def _step(self, stream: Stream) -> bool:
+        # Asked before reading: bytes written just before the end are then surely seen.
+        over = stream.ended()
+        data = stream.read()
+        if data:
+            stream.idle = 0
+            chunk = Chunk(stream.number, stream.offset, data)
+            stream.offset += len(data)
+            with self._lock:
+                stream.credit -= len(data)
+            self._send(chunk)
+            return True
+        stream.idle += 1
+        message = stream.replaced()
+        if message is not None:
+            stream.restart()
+            return self._report(stream, message)
+        if over and stream.drained:
+            self._finish(stream)
+            return True
+        return False
+
+    def _report(self, stream: Stream, message: str) -> bool:
+        """Say once why the bytes go on elsewhere or not at all; whether it was news."""
+        news = stream.trouble != message
+        if news:
+            stream.trouble = message
+            self._send({"type": "replaced", "stream": stream.number, "message": message})
+        return news
+
+    def _finish(self, stream: Stream) -> None:
+        with self._lock:
+            if self._streams.get(stream.number) is stream:
+                self._forget(stream.number)
+        self._send({"type": "end", "stream": stream.number, "offset": stream.offset})
+
+    def _forget(self, number: int) -> None:
+        stream = self._streams.pop(number, None)
+        if stream is not None:
+            # Closed by the thread that reads it, never under its hands.
+            self._dropped.append(stream)
