@@ -18,10 +18,16 @@ class Context(StrEnum):
     MAP = "GPU map"
     LIST = "Lists"
     QUEUE = "Queue"
+    FILTER = "Filter"
     JOB = "Job"
     LOGS = "Logs"
+    GRAPHS = "Graphs"
+    RANKS = "Ranks"
+    PICKER = "Picking ranks"
     FORM = "New job"
     DIALOG = "Questions"
+    CHOICE = "Questions with a choice"
+    READING = "Texts"
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,9 +98,7 @@ ACTIONS: Sequence[Action] = (
     Action("back", ("q", "escape"), "back", _HERE, "Go back; from the first screen, quit"),
     Action("leave", ("ctrl+c", "ctrl+q"), "quit", _HERE, "Quit; jobs go on"),
     Action("new", ("n",), "new", _JOBS, "Fill in a new job, like the chosen one", footer=True),
-    Action(
-        "restart", ("r",), "restart", _JOBS, "Restart, after a look at how", True, footer=True
-    ),
+    Action("restart", ("r",), "restart", _JOBS, "Restart, after a look at how", True, footer=True),
     Action("restart_now", ("R",), "restart now", _JOBS, "Restart from the newest checkpoint", True),
     Action("cancel", ("c",), "cancel", _JOBS, "Stop with grace, after a question", True, True),
     Action("kill", ("K",), "kill", _JOBS, "Stop without grace, after its name is typed", True),
@@ -118,16 +122,39 @@ ACTIONS: Sequence[Action] = (
     Action("half_down", ("ctrl+d",), "half a page down", _LIST, "Half a page down"),
     Action("half_up", ("ctrl+u",), "half a page up", _LIST, "Half a page up"),
     Action("filter", ("slash",), "filter", Context.QUEUE, "Show only jobs with this", footer=True),
+    Action("show_all", ("escape",), "all", Context.FILTER, "Show all again"),
     Action("attempt(-1)", ("left_square_bracket",), "attempt", _JOB, "The attempt before"),
     Action("attempt(1)", ("right_square_bracket",), "attempt", _JOB, "The attempt after"),
     Action("panel(1)", ("tab",), "panel", _JOB, "The next panel"),
     Action("panel(-1)", ("shift+tab",), "panel", _JOB, "The panel before"),
     Action("follow", ("f",), "follow", _LOGS, "Follow the end, or pause", footer=True),
     Action("pick", ("space",), "ranks", _LOGS, "Pick ranks", footer=True),
+    Action("scroll_down", ("down", "j"), "down", _LOGS, "One line down"),
+    Action("scroll_up", ("up", "k"), "up", _LOGS, "One line up"),
+    Action("half_down", ("ctrl+d",), "half a page down", _LOGS, "Half a page down"),
+    Action("half_up", ("ctrl+u",), "half a page up", _LOGS, "Half a page up"),
+    Action("scroll_home", ("g", "home"), "first", _LOGS, "To the first line"),
+    Action("scroll_end", ("G", "end"), "last", _LOGS, "To the last line, and follow"),
+    Action("scroll_left", ("left",), "left", _LOGS, "Towards the beginning of long lines"),
+    Action("scroll_right", ("right",), "right", _LOGS, "Towards the end of long lines"),
+    Action("graph(-1)", ("left",), "graph", Context.GRAPHS, "The graph before"),
+    Action("graph(1)", ("right",), "graph", Context.GRAPHS, "The graph after"),
+    Action("zoom", ("z", "enter"), "zoom", Context.GRAPHS, "One graph alone, or all", footer=True),
+    Action("pick", ("space",), "pick", Context.RANKS, "Show it in the log, alone at first"),
+    Action("apply", ("enter",), "show", Context.PICKER, "Show the picked ranks"),
+    Action("everything", ("a",), "all", Context.PICKER, "Pick all ranks, or none"),
+    Action("back", ("escape", "q"), "back", Context.PICKER, "Leave it as it was"),
     Action("submit", ("ctrl+s",), "submit", _FORM, "Queue the job", footer=True),
     Action("back", ("escape",), "back", _FORM, "Go back; the form is kept", footer=True),
     Action("yes", ("enter", "y"), "yes", _DIALOG, "Do it"),
     Action("no", ("escape", "n", "q"), "no", _DIALOG, "Leave it as it is"),
+    Action("up", ("up", "k"), "another", Context.CHOICE, "The one above"),
+    Action("down", ("down", "j"), "another", Context.CHOICE, "The one below"),
+    Action("close", ("escape", "q", "enter"), "close", Context.READING, "Close it"),
+    Action("scroll_down", ("down", "j"), "down", Context.READING, "One line down"),
+    Action("scroll_up", ("up", "k"), "up", Context.READING, "One line up"),
+    Action("page_down", ("ctrl+d", "pagedown", "space"), "page", Context.READING, "A page down"),
+    Action("page_up", ("ctrl+u", "pageup"), "page", Context.READING, "A page up"),
 )
 
 

@@ -88,9 +88,7 @@ def parse(text: str) -> Theme:
     return Theme(name=name, dark=dark, variables=variables, **colors)
 
 
-def _colours(
-    table: Any, where: str, known: Iterable[str], needed: Iterable[str]
-) -> dict[str, Any]:
+def _colours(table: Any, where: str, known: Iterable[str], needed: Iterable[str]) -> dict[str, Any]:
     if not isinstance(table, dict):
         raise BadTheme(f"`{where}` must be a table")
     if missing := [key for key in needed if key not in table]:

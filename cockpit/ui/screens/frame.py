@@ -6,6 +6,7 @@ from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.containers import Vertical
+from textual.message import Message
 from textual.screen import Screen
 
 from cockpit.core.cluster import Cluster
@@ -24,6 +25,13 @@ class Framed(Screen[None]):
     CONTEXTS: ClassVar[tuple[Context, ...]] = ()
     """Whose keys work here, those of the widgets in it first."""
     AUTO_FOCUS: ClassVar[str | None] = "#body *"
+
+    class Opened(Message):
+        """The person wants to see a job."""
+
+        def __init__(self, job: int) -> None:
+            super().__init__()
+            self.job = job
 
     def __init__(self, model: Model) -> None:
         super().__init__()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from rich.cells import cell_len
 from rich.segment import Segment
@@ -19,32 +20,14 @@ from cockpit.core.text import visible
 from cockpit.ui.actions import Context, bindings
 from cockpit.ui.letters import COLOURS
 from cockpit.ui.standing import Place, Standing, is_stale, own_runs, places, standings
-from cockpit.ui.widgets import map_cells
-from cockpit.ui.widgets.map_cells import Head, Piece
-from cockpit.ui.widgets.map_layout import (
-    Kind,
-    Layout,
-    Line,
-    NodeShape,
-    Spot,
-    Stretch,
-    Zoom,
-    best,
-    layout,
-)
+from cockpit.ui.widgets import map_cells, map_lines
+from cockpit.ui.widgets.map_layout import Layout, Line, NodeShape, Spot, Zoom, best, layout
+from cockpit.ui.widgets.map_lines import Drawn
 
 STYLES = (
     *(f"job-{number}" for number in range(1, COLOURS + 1)),
     *("free", "others", "sick", "stale", "head", "lost", "lost-words", "dim", "figure"),
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Drawn:
-    """What the map shows of one node; equal means nothing to draw."""
-
-    head: Head
-    standings: tuple[Standing, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +43,7 @@ class GpuMap(ScrollView, can_focus=True):
     """The map; the cursor stands on a unit, or on a node that has none."""
 
     BINDINGS = bindings(Context.MAP)
-    COMPONENT_CLASSES = {f"map--{style}" for style in STYLES}
+    COMPONENT_CLASSES: ClassVar[set[str]] = {f"map--{style}" for style in STYLES}
     DEFAULT_CSS = """
     GpuMap {
         height: 1fr; background: $background; color: $foreground;
@@ -113,7 +96,7 @@ class GpuMap(ScrollView, can_focus=True):
             self._arrange()
             return
         for name in changed:
-            for y in self._lines_of[name]:
+            for y in self._lines_of.get(name, ()):
                 self._redraw(y)
         if self.cursor and self.cursor.node in changed:
             self.post_message(self.Moved())
@@ -127,9 +110,7 @@ class GpuMap(ScrollView, can_focus=True):
             old = self._sources.get(name)
             if not stale and old and old.node is node and old == source:
                 continue
-            drawn = Drawn(
-                map_cells.head(cluster, node), standings(node, source.held, runs, stale)
-            )
+            drawn = Drawn(map_cells.head(cluster, node), standings(node, source.held, runs, stale))
             self._sources[name] = source
             if drawn != self._drawn.get(name):
                 self._drawn[name] = drawn
@@ -282,7 +263,10 @@ class GpuMap(ScrollView, can_focus=True):
         for stretch in line.stretches:
             gap = stretch.x - used
             pieces = [(" " * gap, "dim", False)] if gap > 0 else []
-            pieces += self._pieces(line.kind, stretch, y, width - stretch.x)
+            drawn, lit = self._drawn[stretch.node], self._lit(stretch.node, y)
+            pieces += map_lines.pieces(
+                line.kind, stretch, drawn, self._layout, width - stretch.x, lit
+            )
             for text, style, lit in pieces:
                 segments.append(Segment(text, self._style(style, lit)))
                 used += cell_len(text)
@@ -292,55 +276,11 @@ class GpuMap(ScrollView, can_focus=True):
         style = self.get_component_rich_style(f"map--{name}")
         return style + Style(reverse=True) if lit else style
 
-    def _pieces(
-        self, kind: Kind, stretch: Stretch, y: int, room: int
-    ) -> list[tuple[str, str, bool]]:
-        """Text, style, and whether it is under the cursor."""
-        drawn, cell = self._drawn[stretch.node], self._layout.cell
-        if kind is Kind.HEAD:
-            lit = not drawn.standings and self._is_lit(stretch.node, 0, y)
-            return [(*piece, lit) for piece in map_cells.head_line(drawn.head, room)]
-        pieces: list[tuple[str, str, bool]] = []
-        if kind is Kind.ROW:
-            lit = not drawn.standings and self._is_lit(stretch.node, 0, y)
-            pieces += [(*piece, lit) for piece in self._name(drawn.head, stretch.first > 0)]
-        for place in range(stretch.first, min(stretch.first + stretch.count, len(drawn.standings))):
-            lit = self._is_lit(stretch.node, place, y)
-            pieces += [(*piece, lit) for piece in self._unit(kind, drawn.standings[place], cell)]
-            if kind is not Kind.ROW:
-                pieces.append((" ", "dim", False))
-        if kind is Kind.ROW and self.zoom is Zoom.COMPACT and not drawn.head.is_up:
-            left = room - self._layout.name - stretch.count * cell - 1
-            if left > 12 and stretch.first == 0:
-                pieces.append((" " + map_cells.cut(drawn.head.words, left), "lost-words", False))
-        return pieces
-
-    def _name(self, head: Head, again: bool) -> list[Piece]:
-        width = self._layout.name
-        if again:
-            return [(" " * width, "dim")]
-        mark = head.mark or " "
-        name = map_cells.cut(head.name, width - 4)
-        text = f" {name} {mark} "
-        return [(text + " " * (width - cell_len(text)), "head" if head.is_up else "lost")]
-
-    def _unit(self, kind: Kind, standing: Standing, cell: int) -> list[Piece]:
-        match kind, self.zoom:
-            case Kind.BARS, _:
-                return map_cells.bar(standing, cell - 1)
-            case Kind.FIGURES, _:
-                return map_cells.figures(standing, cell - 1)
-            case _, Zoom.DOTS:
-                return map_cells.dots(standing)
-        return map_cells.word(standing, cell)
-
-    def _is_lit(self, node: str, unit: int, y: int) -> bool:
+    def _lit(self, node: str, y: int) -> int | None:
+        """The unit of a node that is under the cursor, if that is on this line."""
         spot = self.cursor
-        return (
-            spot is not None
-            and (spot.node, spot.unit) == (node, unit)
-            and spot.y <= y < spot.y + spot.height
-        )
+        is_here = spot is not None and spot.node == node and spot.y <= y < spot.y + spot.height
+        return spot.unit if spot is not None and is_here else None
 
 
 def _shape(node: Node, drawn: Drawn) -> NodeShape:

@@ -40,4 +40,3 @@ def _spell(keys: Sequence[tuple[str, str]]) -> Content:
     for key, label in keys:
         parts += [(f" {key}", "bold $accent"), f" {label} "]
     return Content.assemble(*parts)
-

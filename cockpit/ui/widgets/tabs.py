@@ -29,7 +29,7 @@ class Tabs(Widget):
     def show(self, cluster: Cluster, chosen: int | None, engine: str) -> None:
         """Draw again if the job shown or the engine's place changed."""
         job = None
-        if self._current == "go('job')" and chosen in cluster.jobs:
+        if self._current == "go('job')" and chosen is not None and chosen in cluster.jobs:
             job = (letters(cluster.jobs)[chosen], visible(cluster.jobs[chosen].name, 40))
         if (job, engine) != (self._job, self._engine):
             self._job, self._engine = job, engine

@@ -1,0 +1,240 @@
+"""The cockpit's shell: screens, themes, the tick, and what is asked before something is done."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from textual import on
+from textual.app import App
+from textual.command import CommandPalette
+from textual.screen import Screen
+
+from cockpit.core.jobs import Job, JobState
+from cockpit.core.text import visible
+from cockpit.ui import describe
+from cockpit.ui.actions import Context, bindings, of
+from cockpit.ui.dialogs.ask import Ask, table
+from cockpit.ui.dialogs.reading import Reading, help_text
+from cockpit.ui.dialogs.restart import Restart
+from cockpit.ui.dialogs.stop import Cancel, Kill
+from cockpit.ui.draft import Draft, draft_of
+from cockpit.ui.model import Model
+from cockpit.ui.palette import Commands
+from cockpit.ui.screens.cluster import ClusterScreen
+from cockpit.ui.screens.events import EventsScreen
+from cockpit.ui.screens.frame import Framed
+from cockpit.ui.screens.launch import LaunchScreen
+from cockpit.ui.screens.queue import QueueScreen
+from cockpit.ui.themes import DARK, directories, load
+
+TICK_S = 0.1
+"""The snapshot is looked at this often; what did not change costs nothing."""
+
+
+class CockpitApp(App[str], inherit_bindings=False):
+    """Pulls the model's snapshot and draws what changed; returns what to print after it."""
+
+    TITLE = "cockpit"
+    COMMANDS = {Commands}  # noqa: RUF012  # Textual's own way to name them
+    ENABLE_COMMAND_PALETTE = False
+    BINDINGS = bindings(Context.EVERYWHERE, Context.JOBS)
+    CSS = "Toast { max-width: 70; }"
+
+    def __init__(self, model: Model, leaving: str = "", theme: str = DARK) -> None:
+        """`leaving` says what quitting ends, where it ends something; jobs go on by default."""
+        self._themes = load(directories())
+        super().__init__()
+        self.model = model
+        self._leaving = leaving
+        self._draft = Draft()
+        self._last_job: int | None = None
+        self._queue = QueueScreen(model)
+        self._events = EventsScreen(model)
+        for found in self._themes.loaded.values():
+            self.register_theme(found)
+        self.theme = theme if theme in self.available_themes else DARK
+
+    def get_theme_variable_defaults(self) -> dict[str, str]:
+        return dict(self._themes.variables[self.current_theme.dark])
+
+    def get_default_screen(self) -> Screen[Any]:
+        return ClusterScreen(self.model)
+
+    def on_mount(self) -> None:
+        self.install_screen(self._queue, "queue")
+        self.install_screen(self._events, "events")
+        self.set_interval(TICK_S, self._tick)
+        for path, reason in self._themes.failed.items():
+            self._say(f"The theme {path} is not used: {reason}.", "warning")
+
+    def _tick(self) -> None:
+        self.framed.draw()
+
+    @property
+    def framed(self) -> Framed:
+        """The screen that is shown, below any question."""
+        return next(one for one in reversed(self.screen_stack) if isinstance(one, Framed))
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Keys of jobs work only where a job can be chosen."""
+        if any(one.name == action for one in of([Context.JOBS])):
+            return Context.JOBS in self.framed.CONTEXTS
+        if any(one.name == action for one in of([Context.EVERYWHERE])):
+            return action == "leave" or Context.EVERYWHERE in self.framed.CONTEXTS
+        return True
+
+    def _say(self, text: str, severity: str = "information") -> None:
+        levels: Mapping[str, Any] = {"warning": "warning", "error": "error"}
+        self.notify(visible(text), severity=levels.get(severity, "information"), markup=False)
+
+    # --- where to go
+
+    def action_go(self, to: str) -> None:
+        """From any screen to any screen; `back` then leads to the cluster."""
+        if to == "job":
+            job = self.framed.chosen_job or self._last_job or self._newest()
+            self._show_job(job) if job else self._say("There is no job yet. Press n for one.")
+            return
+        while len(self.screen_stack) > 1:
+            self.pop_screen()
+        if to != "cluster":
+            self.push_screen(to)
+
+    def _newest(self) -> int | None:
+        jobs = self.model.cluster.jobs.values()
+        running = [job.id for job in jobs if job.state.holds_units]
+        return max(running or [job.id for job in jobs], default=None)
+
+    @on(Framed.Opened)
+    def _open(self, event: Framed.Opened) -> None:
+        self._show_job(event.job)
+
+    def _show_job(self, job: int) -> None:
+        from cockpit.ui.screens.job import JobScreen
+
+        if isinstance(self.framed, JobScreen):
+            if self.framed.chosen_job == job:
+                return
+            self.pop_screen()
+        self._last_job = job
+        self.push_screen(JobScreen(self.model, job))
+
+    async def action_back(self) -> None:
+        if len(self.screen_stack) > 1:
+            await self.pop_screen()
+        else:
+            self.action_leave()
+
+    def action_leave(self) -> None:
+        """Asks only where something goes on, or ends, without the screen; a second time leaves."""
+        living = [job for job in self.model.cluster.jobs.values() if not job.state.is_over]
+        if not living or isinstance(self.screen, Leave):
+            self.exit("")
+            return
+        while not isinstance(self.screen, Framed):
+            self.pop_screen()
+        self.push_screen(Leave(living, self._leaving), self._left)
+
+    def _left(self, yes: bool | None) -> None:
+        if yes:
+            living = [job for job in self.model.cluster.jobs.values() if not job.state.is_over]
+            text = self._leaving or "\n".join(describe_rest(living))
+            self.exit("\n".join(visible(line) for line in text.splitlines()))
+
+    # --- what to show over it
+
+    def action_help(self) -> None:
+        self.push_screen(Reading("Keys", help_text(self.framed.CONTEXTS)))
+
+    def action_palette(self) -> None:
+        self.push_screen(CommandPalette())
+
+    def action_describe(self) -> None:
+        job, screen = self._job(quiet=True), self.framed
+        if job is not None:
+            facts = describe.job(self.model.cluster, job)
+            self.push_screen(Reading(f"Job {job.id} {job.name}", table(facts)))
+        elif isinstance(screen, ClusterScreen) and (found := screen.facts()):
+            self.push_screen(Reading(found[0], table(found[1])))
+        else:
+            self._say("There is nothing under the cursor to describe.")
+
+    # --- what to do with jobs
+
+    def _job(self, quiet: bool = False) -> Job | None:
+        """The chosen job; if there is none, says how to choose one."""
+        job = self.model.cluster.jobs.get(self.framed.chosen_job or 0)
+        if job is None and not quiet:
+            self._say("No job is chosen. Put the cursor on one, here or in the queue (2).")
+        return job
+
+    def action_new(self) -> None:
+        job = self._job(quiet=True)
+        draft = draft_of(job.request) if job else self._draft
+        self.push_screen(LaunchScreen(self.model, draft))
+
+    @on(LaunchScreen.Left)
+    def _keep(self, event: LaunchScreen.Left) -> None:
+        self._draft = event.draft
+        self.pop_screen()
+
+    @on(LaunchScreen.Submitted)
+    def _submit(self, event: LaunchScreen.Submitted) -> None:
+        self._draft = event.draft
+        self._queue.await_new()
+        self.model.submit(event.request)
+        self.action_go("queue")
+        self._say(f"{event.request.name} was queued; it starts once all of its GPUs are free.")
+
+    def action_restart(self) -> None:
+        if job := self._job():
+            self.push_screen(Restart(self.model, job))
+
+    def action_restart_now(self) -> None:
+        if job := self._job():
+            self.model.restart(job.id)
+            self._say(f"Job {job.id} restarts from its newest complete checkpoint.")
+
+    def action_cancel(self) -> None:
+        if job := self._living():
+            self.push_screen(Cancel(self.model, job))
+
+    def action_kill(self) -> None:
+        if job := self._living():
+            self.push_screen(Kill(self.model, job))
+
+    def _living(self) -> Job | None:
+        job = self._job()
+        if job is not None and job.state.is_over:
+            self._say(f"Job {job.id} is over already ({job.state.value}). Press r to restart it.")
+            return None
+        return job
+
+    def action_logs(self) -> None:
+        if job := self._job():
+            self._show_job(job.id)
+
+
+class Leave(Ask):
+    """Says what goes on, or ends, when the screen is closed."""
+
+    def __init__(self, living: list[Job], leaving: str) -> None:
+        title = "Quit? The jobs end with it." if leaving else "Quit? The jobs go on."
+        facts = [("", leaving)] if leaving else []
+        facts += [("job" if leaving else "goes on", line) for line in describe_rest(living)]
+        super().__init__(title, facts, "quit", "stay", danger=bool(leaving))
+
+
+def describe_rest(living: list[Job]) -> list[str]:
+    """A line for each job that lives on, and what becomes of those that wait."""
+    lines = [
+        f"job {job.id} {job.name} on {', '.join(job.nodes)}"
+        for job in living
+        if job.state is not JobState.PENDING
+    ]
+    waiting = sum(job.state is JobState.PENDING for job in living)
+    if waiting:
+        what = "1 waiting job starts" if waiting == 1 else f"{waiting} waiting jobs start"
+        lines.append(f"{what} only while an engine runs: cockpit, or `cockpit daemon`")
+    return lines

@@ -1,0 +1,1 @@
+"""Questions that are asked before something is done."""

@@ -1,0 +1,68 @@
+"""A text in a box over the screen: the help, and all that is known of something."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from textual.app import ComposeResult
+from textual.containers import Vertical, VerticalScroll
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import Static
+
+from cockpit.core.text import visible
+from cockpit.ui.actions import Context, bindings, of
+
+
+class Reading(ModalScreen[None]):
+    """Scrolls by the usual keys; Esc closes it."""
+
+    BINDINGS = bindings(Context.READING)
+    AUTO_FOCUS = None
+    DEFAULT_CSS = """
+    Reading { align: center middle; background: $background 60%; }
+    Reading > #box { width: 92; max-width: 96%; height: auto; max-height: 94%;
+        border: round $primary; background: $surface; padding: 0 1; }
+    Reading #title { text-style: bold; }
+    Reading VerticalScroll { height: auto; max-height: 1fr; margin-top: 1; }
+    Reading #keys { color: $text-muted; padding-top: 1; }
+    """
+
+    def __init__(self, title: str, text: Content) -> None:
+        super().__init__()
+        self._title, self._text = title, text
+
+    def compose(self) -> ComposeResult:
+        with Vertical(id="box"):
+            yield Static(visible(self._title), id="title", markup=False)
+            with VerticalScroll(can_focus=False):
+                yield Static(self._text, id="text")
+            yield Static("Esc close   ↓ ↑ ^d ^u move", id="keys", markup=False)
+
+    def action_close(self) -> None:
+        self.dismiss()
+
+    def action_scroll_down(self) -> None:
+        self.query_one(VerticalScroll).scroll_down(animate=False)
+
+    def action_scroll_up(self) -> None:
+        self.query_one(VerticalScroll).scroll_up(animate=False)
+
+    def action_page_down(self) -> None:
+        self.query_one(VerticalScroll).scroll_page_down(animate=False)
+
+    def action_page_up(self) -> None:
+        self.query_one(VerticalScroll).scroll_page_up(animate=False)
+
+
+def help_text(contexts: Sequence[Context]) -> Content:
+    """Every key of some contexts under their headings, from the registry."""
+    lines: list[Content] = []
+    for context in contexts:
+        lines.append(Content.styled(context.value, "bold $primary"))
+        for action in of([context]):
+            asks = "  (asks first)" if action.destructive and action.id != "restart_now" else ""
+            keys = (f"  {action.all_keys:<16}", "bold $accent")
+            lines.append(Content.assemble(keys, f"{action.help}{asks}"))
+        lines.append(Content(""))
+    return Content("\n").join(lines[:-1])

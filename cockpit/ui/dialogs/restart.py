@@ -1,0 +1,135 @@
+"""The next attempt of a job, looked at before it starts: from where, on which nodes, by which commands."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from textual import work
+from textual.app import ComposeResult
+from textual.content import Content
+from textual.widgets import Static
+
+from cockpit.core.jobs import Checkpoint, Job
+from cockpit.core.launch_plan import preview
+from cockpit.core.request import BadRequest
+from cockpit.core.text import visible
+from cockpit.ui import wording
+from cockpit.ui.actions import Context, bindings
+from cockpit.ui.dialogs.ask import Ask
+from cockpit.ui.model import Found, Model, Unavailable
+
+LISTED = 6
+"""Checkpoints shown at once."""
+
+
+class Restart(Ask):
+    """Chooses the newest complete checkpoint; the others are one arrow away."""
+
+    BINDINGS = bindings(Context.CHOICE)
+    DEFAULT_CSS = """
+    Restart > #box { width: 100; }
+    Restart #list { height: auto; padding-top: 1; }
+    Restart #commands { height: auto; padding-top: 1; color: $text-muted; }
+    """
+
+    def __init__(self, model: Model, job: Job, path: str | None = None) -> None:
+        facts = [("job", f"{job.id}  {job.name}  ({job.state.value}, attempt {job.attempt})")]
+        if job.state.holds_units:
+            facts.append(("first", f"attempt {job.attempt} is stopped on {', '.join(job.nodes)}"))
+        super().__init__(f"Restart job {job.id} as attempt {job.attempt + 1}?", facts, "restart it")
+        self._model, self._job, self._path = model, job, path
+        self._found: Sequence[Found] = ()
+        self._chosen: int | None = None
+        """Place in what was found; None starts from nothing."""
+        self._looking = True
+        self._trouble = ""
+
+    def more(self) -> ComposeResult:
+        yield Static(id="list")
+        yield Static(id="commands")
+
+    def keys(self) -> str:
+        return "↵ restart it   ↑ ↓ another checkpoint   Esc leave it"
+
+    def on_mount(self) -> None:
+        self._draw()
+        self._look()
+
+    @work
+    async def _look(self) -> None:
+        """Ask the node of rank 0, which may take a while or fail."""
+        try:
+            self._found = await self._model.checkpoints(self._job.id)
+        except Unavailable as error:
+            self._trouble = str(error)
+        self._looking = False
+        complete = [place for place, found in enumerate(self._found) if found.complete]
+        wanted = [place for place in complete if self._found[place].path == self._path]
+        self._chosen = next(iter(wanted or complete), None)
+        self._draw()
+
+    def action_up(self) -> None:
+        self._move(-1)
+
+    def action_down(self) -> None:
+        self._move(1)
+
+    def _move(self, by: int) -> None:
+        """Over the complete ones only: from another, a restart would fail."""
+        complete = [place for place, found in enumerate(self._found) if found.complete]
+        if self._chosen in complete:
+            at = complete.index(self._chosen) + by
+            self._chosen = complete[min(max(at, 0), len(complete) - 1)]
+            self._draw()
+
+    def action_yes(self) -> None:
+        """While nothing is known, nothing is started: `R` restarts without a look."""
+        if self._looking or self._trouble:
+            return
+        chosen = None if self._chosen is None else self._found[self._chosen].path
+        self._model.restart(self._job.id, chosen)
+        self.dismiss(True)
+
+    def _draw(self) -> None:
+        self.query_one("#list", Static).update(self._list())
+        self.query_one("#commands", Static).update(self._commands())
+
+    def _list(self) -> Content:
+        if self._looking:
+            return Content(visible(f"… looking for checkpoints on {self._job.home or 'its node'}"))
+        if self._trouble:
+            words = f"✗ {self._trouble}\nR restarts it without this look, once it can be done."
+            return Content.styled("\n".join(map(visible, words.splitlines())), "$error")
+        if self._chosen is None:
+            why = "none is complete" if self._found else "there is none"
+            lines = [Content.styled(f"From the beginning: {why}.", "bold")]
+        else:
+            lines = []
+        first = max(0, (self._chosen or 0) - LISTED // 2)
+        for place, found in list(enumerate(self._found))[first : first + LISTED]:
+            lines.append(self._line(found, place == self._chosen))
+        if (rest := len(self._found) - first - LISTED) > 0:
+            lines.append(Content(f"  … {rest} older"))
+        return Content("\n").join(lines)
+
+    def _line(self, found: Found, is_chosen: bool) -> Content:
+        now = self._model.cluster.now.wall
+        age = "" if found.time is None else f"  {wording.duration(now - found.time)} old"
+        ranks = "" if found.world_size is None else f"  {found.world_size} ranks"
+        words = f"step {found.step:,}  {wording.size(found.bytes)}{age}{ranks}"
+        if not found.complete:
+            return Content.styled(visible(f"✗ {words}  not complete: {found.reason}"), "$warning")
+        mark, style = ("▸ ", "bold") if is_chosen else ("  ", "")
+        return Content.styled(visible(f"{mark}{words}"), style)
+
+    def _commands(self) -> Content:
+        if self._looking or self._trouble:
+            return Content("")
+        chosen = None if self._chosen is None else self._found[self._chosen]
+        resume = None if chosen is None else Checkpoint(chosen.step, chosen.path)
+        attempt = self._job.attempt + 1
+        try:
+            lines = preview(self._model.cluster, self._job.request, attempt, resume)
+        except BadRequest as error:
+            return Content.styled(visible(f"✗ {error}"), "$error")
+        return Content("\n".join(visible(line) for line in lines))

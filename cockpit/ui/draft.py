@@ -1,0 +1,135 @@
+"""A job as typed into the form, and the request it becomes or what is wrong with it; pure."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import PurePosixPath
+from typing import Any
+
+from cockpit.core.request import BadRequest, Request
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """Every field as the person typed it."""
+
+    command: str = ""
+    name: str = ""
+    nodes: str = "1"
+    gpus: str = "1"
+    workdir: str = ""
+    env: str = ""
+    python: str = ""
+    venv: str = ""
+    setup: str = ""
+    checkpoint_dir: str = ""
+    grace_s: str = "30"
+
+
+LABELS: Mapping[str, tuple[str, str]] = {
+    "command": ("command", "train.py --lr 3e-4"),
+    "nodes": ("nodes", "1"),
+    "gpus": ("GPUs a node", "or CPU slots, where there is no GPU"),
+    "name": ("name", "the script's, if empty"),
+    "workdir": ("workdir", "/absolute/path on the nodes; the inventory's, if empty"),
+    "env": ("env", "KEY=value KEY2='with spaces'"),
+    "python": ("python", "the inventory's, if empty"),
+    "venv": ("venv", "/absolute/path, activated first"),
+    "setup": ("setup", "module load cuda; ulimit -n 65536"),
+    "checkpoint_dir": ("checkpoints", "/absolute/path; one of the run's own, if empty"),
+    "grace_s": ("grace (s)", "30"),
+}
+"""Field -> label and what stands in it while it is empty, in the order of the form."""
+
+
+def draft_of(request: Request) -> Draft:
+    """The form filled from a job."""
+    return Draft(
+        command=shlex.join(request.argv),
+        name=request.name,
+        nodes=str(request.nodes),
+        gpus=str(request.gpus),
+        workdir=request.workdir or "",
+        env=" ".join(f"{key}={shlex.quote(value)}" for key, value in request.env.items()),
+        python=request.python or "",
+        venv=request.venv or "",
+        setup="; ".join(request.setup),
+        checkpoint_dir=request.checkpoint_dir or "",
+        grace_s=str(request.grace_s),
+    )
+
+
+def problems(draft: Draft) -> dict[str, str]:
+    """Field -> what is wrong with it and what to write instead."""
+    found: dict[str, str] = {}
+    parsed = {"argv": ("true",), "name": "job"}
+    for field, typed in asdict(draft).items():
+        try:
+            value = _PARSERS[field](typed)
+            if field == "name" and not value:
+                continue
+            key = "argv" if field == "command" else field
+            Request(run="", **{**parsed, key: value})
+        except (BadRequest, ValueError) as error:
+            found[field] = str(error)
+    return found
+
+
+def request_of(draft: Draft, run: str, user: str = "") -> Request:
+    """What is asked for. Raises BadRequest; `problems` says it field by field."""
+    try:
+        values = {field: _PARSERS[field](typed) for field, typed in asdict(draft).items()}
+    except ValueError as error:
+        raise BadRequest(str(error)) from error
+    argv = values.pop("command")
+    values["name"] = values["name"] or name_of(argv)
+    return Request(run=run, argv=argv, user=user, **values)
+
+
+def name_of(argv: tuple[str, ...]) -> str:
+    """A name from the script: `train` of `python -u src/train.py`."""
+    scripts = [word for word in argv if word.endswith((".py", ".sh"))]
+    stem = PurePosixPath((scripts or list(argv) or ["job"])[0]).stem
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", stem).strip(".-")[:64] or "job"
+
+
+def _words(typed: str) -> tuple[str, ...]:
+    try:
+        return tuple(shlex.split(typed))
+    except ValueError as error:
+        raise ValueError(f"{error}: close what was opened, or quote it") from error
+
+
+def _number(typed: str) -> int:
+    if not re.fullmatch(r"\d{1,6}", typed.strip()):
+        raise ValueError(f"{typed!r} is not a whole number; write one like 2")
+    return int(typed)
+
+
+def _env(typed: str) -> dict[str, str]:
+    pairs = _words(typed)
+    if wrong := next((pair for pair in pairs if "=" not in pair), None):
+        raise ValueError(f"{wrong!r} has no `=`; write KEY=value")
+    return dict(pair.split("=", 1) for pair in pairs)
+
+
+def _text(typed: str) -> str | None:
+    return typed.strip() or None
+
+
+_PARSERS: Mapping[str, Callable[[str], Any]] = {
+    "command": _words,
+    "name": str.strip,
+    "nodes": _number,
+    "gpus": _number,
+    "workdir": _text,
+    "env": _env,
+    "python": _text,
+    "venv": _text,
+    "setup": lambda typed: tuple(line for part in typed.split(";") if (line := part.strip())),
+    "checkpoint_dir": _text,
+    "grace_s": _number,
+}

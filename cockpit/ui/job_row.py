@@ -1,0 +1,74 @@
+"""One job as one line of a table, in Slurm's words; pure, so that it is tested without a screen."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from cockpit.core.cluster import Cluster
+from cockpit.core.jobs import Job, JobState
+from cockpit.core.text import visible
+from cockpit.ui import wording
+
+
+@dataclass(frozen=True, slots=True)
+class JobRow:
+    """Every field is safe to show."""
+
+    letter: str
+    id: str
+    name: str
+    state: str
+    """Slurm's code."""
+    time: str
+    """Running or run for; of a pending job, waiting for."""
+    shape: str
+    progress: str
+    place: str
+    """Slurm's NODELIST(REASON)."""
+
+
+def job_row(cluster: Cluster, job: Job, letter: str) -> JobRow:
+    return JobRow(
+        letter,
+        str(job.id),
+        visible(job.name, 64),
+        job.state.code,
+        wording.duration(seconds(cluster.now.wall, job)),
+        job.request.shape,
+        visible(progress(job)),
+        visible(place(job)),
+    )
+
+
+def seconds(wall: float, job: Job) -> float:
+    """How long it runs, ran, or waits."""
+    if job.state is JobState.PENDING or job.started is None:
+        return (job.ended or wall) - job.submitted
+    return (job.ended or wall) - job.started
+
+
+def progress(job: Job) -> str:
+    """What takes time, or the newest step and loss."""
+    if job.phase and not job.state.is_over:
+        return job.phase
+    words = [] if job.step is None else [f"step {job.step:,}"]
+    if "loss" in job.values:
+        words.append(f"loss {job.values['loss']:.4g}")
+    return " ".join(words)
+
+
+def place(job: Job) -> str:
+    """The nodes it holds; the reason of one that holds none."""
+    nodes = ",".join(job.nodes)
+    if job.state.is_over:
+        code = "" if job.code in (None, 0) else f" exit {job.code}"
+        return f"{nodes}{code} ({job.reason})" if job.reason else f"{nodes}{code}"
+    if not job.state.holds_units:
+        return f"({job.reason or 'waiting for its turn'})"
+    return f"{nodes} ({job.reason})" if job.reason else nodes
+
+
+def matches(row: JobRow, wanted: str) -> bool:
+    """Every word is in some column."""
+    everything = f"{row.id} {row.name} {row.state} {row.shape} {row.progress} {row.place}"
+    return all(word in everything.casefold() for word in wanted.casefold().split())

@@ -1,0 +1,69 @@
+"""Screen 5: what happened, newest last."""
+
+from __future__ import annotations
+
+from rich.text import Text
+from textual import on
+from textual.app import ComposeResult
+from textual.widgets import DataTable
+
+from cockpit.core.cluster import Cluster
+from cockpit.core.text import visible
+from cockpit.ui import wording
+from cockpit.ui.actions import Context
+from cockpit.ui.model import Happening
+from cockpit.ui.screens.frame import Framed
+from cockpit.ui.widgets.row_table import RowTable
+
+
+class History(RowTable):
+    """One row a happening; follows the end while the cursor is there."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.shown: list[Happening] = []
+
+    def on_mount(self) -> None:
+        for label in ("TIME", "JOB", "WHAT HAPPENED"):
+            self.add_column(label, key=label)
+
+    def show(self, history: list[Happening]) -> None:
+        """Add what is new; start anew only where the past changed."""
+        if history == self.shown:
+            return
+        at_end = self.cursor_row >= self.row_count - 1
+        if history[: len(self.shown)] != self.shown:
+            self.clear()
+            self.shown = []
+        for one in history[len(self.shown) :]:
+            job = "" if one.job is None else str(one.job)
+            self.add_row(Text(wording.clock(one.time)), Text(job), Text(visible(one.text)))
+        self.shown = history
+        if at_end:
+            self.move_cursor(row=self.row_count - 1)
+
+
+class EventsScreen(Framed):
+    """The history of all jobs and nodes."""
+
+    TAB = "events"
+    CONTEXTS = (Context.LIST, Context.JOBS, Context.EVERYWHERE)
+
+    def body(self) -> ComposeResult:
+        yield History()
+
+    def show(self, cluster: Cluster) -> None:
+        self.query_one(History).show(list(self.model.happenings()))
+
+    @property
+    def chosen_job(self) -> int | None:
+        history = self.query_one(History)
+        if not 0 <= history.cursor_row < len(history.shown):
+            return None
+        job = history.shown[history.cursor_row].job
+        return job if job in self.model.cluster.jobs else None
+
+    @on(DataTable.RowSelected)
+    def _open(self) -> None:
+        if (job := self.chosen_job) is not None:
+            self.post_message(self.Opened(job))

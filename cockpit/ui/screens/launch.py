@@ -1,0 +1,154 @@
+"""A new job: what to run and where, with the exact commands as they would be run."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+from textual import on
+from textual.app import ComposeResult
+from textual.containers import Container, Horizontal, VerticalScroll
+from textual.content import Content
+from textual.message import Message
+from textual.widgets import Input, Static
+
+from cockpit.core.allocate import Shortage, allocate
+from cockpit.core.cluster import Cluster
+from cockpit.core.launch_plan import preview
+from cockpit.core.request import BadRequest, Request
+from cockpit.core.text import visible
+from cockpit.ui.actions import Context, bindings
+from cockpit.ui.draft import LABELS, Draft, name_of, problems, request_of
+from cockpit.ui.model import Model
+from cockpit.ui.screens.frame import Framed
+
+SHOWN_RUN = "<run id>"
+"""Stands for the run id that is made when the job is queued."""
+
+
+class LaunchScreen(Framed):
+    """The form to the left or above, the commands to the right or below."""
+
+    CONTEXTS = (Context.FORM,)
+    BINDINGS = bindings(Context.FORM)
+    AUTO_FOCUS = "#command"
+    DEFAULT_CSS = """
+    LaunchScreen #sides { layout: horizontal; height: 1fr; }
+    LaunchScreen #form { width: 1fr; padding: 0 1; height: 100%; scrollbar-gutter: stable; }
+    LaunchScreen #preview { width: 1fr; padding: 0 1; height: 100%; border-left: solid $panel; }
+    LaunchScreen.-narrow #sides { layout: vertical; }
+    LaunchScreen.-narrow #form { width: 100%; height: auto; max-height: 65%; }
+    LaunchScreen.-narrow #preview { width: 100%; height: 1fr; border: none;
+        border-top: solid $panel; }
+    LaunchScreen .row { height: 1; }
+    LaunchScreen .label { width: 13; color: $text-muted; }
+    LaunchScreen Input { width: 1fr; }
+    LaunchScreen .wrong { color: $error; height: auto; display: none; padding-left: 13; }
+    """
+
+    class Submitted(Message):
+        """The form was right and the person wants the job queued."""
+
+        def __init__(self, draft: Draft, request: Request) -> None:
+            super().__init__()
+            self.draft = draft
+            self.request = request
+
+    class Left(Message):
+        """The person went back; the form is to be kept."""
+
+        def __init__(self, draft: Draft) -> None:
+            super().__init__()
+            self.draft = draft
+
+    def __init__(self, model: Model, draft: Draft) -> None:
+        super().__init__(model)
+        self._draft = draft
+        self._shown = ""
+
+    def body(self) -> ComposeResult:
+        with Container(id="sides"):
+            with VerticalScroll(id="form", can_focus=False):
+                for field, typed in self._fields():
+                    label, hint = LABELS[field]
+                    with Horizontal(classes="row"):
+                        yield Static(label, classes="label", markup=False)
+                        yield Input(typed, placeholder=hint, id=field, compact=True)
+                    yield Static("", id=f"wrong-{field}", classes="wrong", markup=False)
+            with VerticalScroll(id="preview", can_focus=False):
+                yield Static(id="commands")
+
+    def _fields(self) -> list[tuple[str, str]]:
+        typed = asdict(self._draft)
+        return [(field, typed[field]) for field in LABELS]
+
+    def on_resize(self) -> None:
+        self.set_class(self.size.width < 110, "-narrow")
+
+    def show(self, cluster: Cluster) -> None:
+        """The nodes and what is free on them may have changed."""
+        self._preview()
+
+    @on(Input.Changed)
+    def _typed(self, event: Input.Changed) -> None:
+        if event.input.id is None or self._draft == (typed := self._read()):
+            return
+        self._draft = typed
+        self._preview()
+
+    def _read(self) -> Draft:
+        return Draft(**{field: self.query_one(f"#{field}", Input).value for field in LABELS})
+
+    def _preview(self) -> None:
+        wrong = problems(self._draft)
+        for field in LABELS:
+            line = self.query_one(f"#wrong-{field}", Static)
+            message = wrong.get(field, "")
+            is_untouched = field == "command" and not self._draft.command
+            line.display = bool(message) and not is_untouched
+            if line.display and line.content != f"✗ {visible(message)}":
+                line.update(f"✗ {visible(message)}")
+        text = self._commands(wrong)
+        if text.markup != self._shown:
+            self._shown = text.markup
+            self.query_one("#commands", Static).update(text)
+
+    def _commands(self, wrong: dict[str, str]) -> Content:
+        if wrong:
+            first = next(field for field in LABELS if field in wrong)
+            label, words = LABELS[first][0], visible(wrong[first])
+            return Content.styled(f"Not ready: {label}: {words}", "$warning")
+        cluster = self.model.cluster
+        try:
+            request = request_of(self._draft, SHOWN_RUN)
+            lines = preview(cluster, request)
+        except BadRequest as error:
+            return Content.styled(f"✗ {visible(str(error))}", "$error")
+        placed = allocate(cluster, request)
+        if isinstance(placed, Shortage):
+            place = Content.styled(visible(f"It would wait: {placed.reason}"), "$warning")
+        else:
+            nodes = ", ".join(part.node for part in placed)
+            place = Content.styled(visible(f"It fits now, on {nodes}."), "$success")
+        name = request.name if self._draft.name else f"{name_of(request.argv)} (from the command)"
+        head = Content.styled(visible(f"{name}: these commands would run"), "bold")
+        return Content("\n").join([place, head, *(Content(visible(line)) for line in lines)])
+
+    @on(Input.Submitted)
+    def _next(self) -> None:
+        """Enter goes on to the next field, and queues the job from the last one."""
+        if self.focused is not None and self.focused.id == list(LABELS)[-1]:
+            self.action_submit()
+        else:
+            self.focus_next(Input)
+
+    def action_submit(self) -> None:
+        wrong = problems(self._read())
+        if wrong:
+            self.query_one(f"#{next(field for field in LABELS if field in wrong)}").focus()
+            self.app.bell()
+            return
+        draft = self._read()
+        self.post_message(self.Submitted(draft, request_of(draft, self.model.new_run())))
+
+    def action_back(self) -> None:
+        self.post_message(self.Left(self._read()))
