@@ -1,17 +1,20 @@
-"""A table of rows that moves by the keys of the registry."""
+"""A table that is moved through by the keys of all lists."""
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from rich.text import Text
+from textual.binding import BindingType
 from textual.widgets import DataTable
 
 from cockpit.ui.actions import Context, bindings
 
 
 class RowTable(DataTable[Text]):
-    """Cells are Text, never markup."""
+    """One cursor, a row high; cells are Text, never markup."""
 
-    BINDINGS = bindings(Context.LIST)
+    BINDINGS: ClassVar[list[BindingType]] = bindings(Context.LIST)
     DEFAULT_CSS = "RowTable { height: 1fr; background: $background; }"
 
     def __init__(self) -> None:

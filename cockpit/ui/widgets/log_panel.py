@@ -1,0 +1,133 @@
+"""The log of a job's attempt with a line that says what of it is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from pathlib import Path
+
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.content import Content
+from textual.reactive import reactive
+from textual.widget import Widget
+
+from cockpit.core.figures import whole
+from cockpit.core.text import visible
+from cockpit.engine.spool import ForeignSpool
+from cockpit.ui.widgets.log_view import LogView
+
+Ranks = frozenset[int | None]
+"""Global ranks; None is the launcher's own output."""
+
+
+class LogStatus(Widget):
+    """How much there is, whether it is followed, and of which ranks it is."""
+
+    DEFAULT_CSS = "LogStatus { height: 1; background: $surface; color: $text-muted; }"
+    words: reactive[tuple[tuple[str, str], ...]] = reactive(())
+
+    def render(self) -> Content:
+        return Content.assemble(" ", *self.words)
+
+
+class LogPanel(Vertical):
+    """Keeps the picked ranks over attempts and says why there is nothing to see."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.picked: Ranks | None = None
+        """Ranks that are shown; None is all."""
+        self.error = ""
+        self._directory: Path | None = None
+        self._waits_for = ""
+        self._chosen: Collection[str] | None = None
+
+    def compose(self) -> ComposeResult:
+        yield LogView()
+        yield LogStatus()
+
+    @property
+    def view(self) -> LogView:
+        return self.query_one(LogView)
+
+    @property
+    def ranks(self) -> list[tuple[int | None, str]]:
+        """Every rank that has printed or will, and its node."""
+        found = {entry.rank: entry.node for entry in self.view.entries}
+        return sorted(found.items(), key=lambda item: (item[0] is None, item[0] or 0))
+
+    def show(self, directory: Path, waits_for: str) -> None:
+        """Show an attempt's spool; `waits_for` is said while it is empty."""
+        self._waits_for = waits_for
+        if directory != self._directory:
+            self._directory = directory
+            self._chosen = None
+            self.error = ""
+            self._guarded(lambda: self.view.open(directory))
+        self._say()
+
+    def tick(self) -> None:
+        """Look for new lines."""
+        self._guarded(self.view.tick)
+        self._choose()
+
+    def pick(self, ranks: Ranks | None) -> None:
+        """Show only these ranks, or all."""
+        self.picked = ranks
+        self._choose()
+        self._say()
+
+    def on_log_view_moved(self) -> None:
+        self._say()
+
+    def _choose(self) -> None:
+        chosen = None
+        if self.picked is not None:
+            chosen = {entry.name for entry in self.view.entries if entry.rank in self.picked}
+        if chosen != self._chosen:
+            self._chosen = chosen
+            self.view.choose(chosen)
+
+    def on_log_view_failed(self, event: LogView.Failed) -> None:
+        self._fail(_words(event.error))
+
+    def _guarded(self, look: Callable[[], None]) -> None:
+        try:
+            look()
+        except ForeignSpool as trouble:
+            self._fail(str(trouble))
+        except OSError as trouble:
+            self._fail(_words(trouble))
+
+    def _fail(self, error: str) -> None:
+        if error != self.error:
+            self.error = error
+            self._say()
+
+    def _say(self) -> None:
+        view = self.view
+        count = view.line_count
+        words: list[tuple[str, str]] = []
+        if self.error:
+            words.append((visible(self.error), "bold $error"))
+        elif not count:
+            words.append((f"no output yet: {visible(self._waits_for)}", ""))
+        elif view.following:
+            words.append((f"▼ following  {whole(count)} lines", ""))
+        else:
+            words.append(
+                (f"‖ paused  {whole(view.unseen)} new of {whole(count)} lines", "$warning")
+            )
+            words.append(("  f follows", ""))
+        if self.picked is not None:
+            names = ",".join("launcher" if r is None else str(r) for r in _sorted(self.picked))
+            words.append((f"  ranks {names}", "$accent"))
+        self.query_one(LogStatus).words = tuple(words)
+
+
+def _words(error: OSError) -> str:
+    return f"the log cannot be read: {error}; check the disk of this machine"
+
+
+def _sorted(ranks: Ranks) -> list[int | None]:
+    return sorted(ranks, key=lambda rank: (rank is None, rank or 0))

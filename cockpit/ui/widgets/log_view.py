@@ -1,0 +1,252 @@
+"""The log of an attempt: only the lines on the screen are read, decoded and drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from pathlib import Path
+from typing import ClassVar
+
+from rich.cells import cell_len, set_cell_size
+from rich.segment import Segment
+from textual import events
+from textual.binding import BindingType
+from textual.geometry import Size
+from textual.message import Message
+from textual.reactive import reactive
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+
+from cockpit.core.log_text import metric, shown
+from cockpit.core.text import visible
+from cockpit.engine.spool import Entry, Line, SpoolReader
+from cockpit.ui.actions import Context, bindings
+from cockpit.ui.letters import COLOURS
+
+PREFIX_LIMIT = 18
+"""Cells of `rank@node` at most."""
+SIDE_STEP = 16
+"""Cells by which left and right move a long line."""
+
+
+class LogView(ScrollView, can_focus=True):
+    """Draws any window of a spool; follows its end until somebody looks back."""
+
+    BINDINGS: ClassVar[list[BindingType]] = bindings(Context.LOGS)
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        "log--text",
+        "log--error",
+        "log--metric",
+        "log--dim",
+        *(f"log--rank-{n}" for n in range(1, COLOURS + 1)),
+    }
+    DEFAULT_CSS = (
+        """
+    LogView {
+        overflow-x: hidden;
+        overflow-y: scroll;
+        scrollbar-size-vertical: 1;
+        & > .log--text { color: $foreground; }
+        & > .log--error { color: $warning; text-style: bold; }
+        & > .log--metric { color: $secondary; }
+        & > .log--dim { color: $text-muted; }
+    """
+        + "".join(
+            f"& > .log--rank-{n} {{ color: $job-{n}; text-style: bold; }}\n"
+            for n in range(1, COLOURS + 1)
+        )
+        + "}"
+    )
+
+    following: reactive[bool] = reactive(True)
+
+    class Moved(Message):
+        """What the view shows, or how much it does not show, changed."""
+
+    class PickAsked(Message):
+        """Somebody wants to choose ranks."""
+
+    class Failed(Message):
+        """The lines on the screen could not be read."""
+
+        def __init__(self, error: OSError) -> None:
+            super().__init__()
+            self.error = error
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._reader: SpoolReader | None = None
+        self._seen = 0
+        """Lines there were when it last followed."""
+        self._left = 0
+        """Cells of every line that are to the left of the view."""
+        self._first = 0
+        self._window: list[Line] = []
+        """Lines read last, from `_first` on."""
+        self._prefix = 0
+        """Cells of the widest `rank@node`."""
+        self._growing = False
+        """Scrolling by itself just now, not by a person."""
+
+    @property
+    def entries(self) -> list[Entry]:
+        """The streams there are."""
+        return self._reader.entries if self._reader else []
+
+    @property
+    def line_count(self) -> int:
+        return self._reader.line_count if self._reader else 0
+
+    @property
+    def unseen(self) -> int:
+        """Lines that came since it was paused."""
+        return 0 if self.following else max(0, self.line_count - self._seen)
+
+    def on_resize(self) -> None:
+        self._grow()
+
+    def open(self, directory: Path) -> None:
+        """Show an attempt from its end. Raises ForeignSpool and OSError."""
+        self._reader = SpoolReader(directory)
+        self.following = True
+        self._grow()
+
+    def tick(self) -> None:
+        """Look for new lines; draws only what changes the screen. Raises ForeignSpool and OSError."""
+        if self._reader and self._reader.refresh():
+            self._grow()
+
+    def choose(self, streams: Collection[str] | None) -> None:
+        """Show only these streams, or all, and stay at the place."""
+        if self._reader is None:
+            return
+        place = self._reader.choose(streams, round(self.scroll_y))
+        self._seen = self.line_count
+        self._window = []
+        self._grow()
+        if not self.following:
+            self._jump(place)
+
+    def action_follow(self) -> None:
+        self.following = not self.following
+
+    def action_pick(self) -> None:
+        self.post_message(self.PickAsked())
+
+    def action_scroll_home(self) -> None:
+        self._left = 0
+        self.following = False
+        self._jump(0)
+
+    def action_scroll_end(self) -> None:
+        self.following = True
+
+    def action_half_down(self) -> None:
+        self.scroll_relative(y=self.size.height // 2, animate=False)
+
+    def action_half_up(self) -> None:
+        self.scroll_relative(y=-(self.size.height // 2), animate=False)
+
+    def action_scroll_left(self) -> None:
+        self._left = max(0, self._left - SIDE_STEP)
+        self._redraw()
+
+    def action_scroll_right(self) -> None:
+        self._left += SIDE_STEP
+        self._redraw()
+
+    def watch_following(self, following: bool) -> None:
+        self._seen = self.line_count
+        if following:
+            self._grow()
+        self.post_message(self.Moved())
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        super().watch_scroll_y(old_value, new_value)
+        if not self._growing and old_value != new_value:
+            self.following = new_value >= self.max_scroll_y
+
+    def notify_style_update(self) -> None:
+        super().notify_style_update()
+        self._redraw()
+
+    def render_line(self, y: int) -> Strip:
+        line = self._line(round(self.scroll_y) + y)
+        width = self.size.width
+        if line is None:
+            return Strip.blank(width, self.rich_style)
+        prefix, text = self._prefix_of(line), self._text_of(line)
+        return Strip([*prefix, *text]).adjust_cell_length(width, self.rich_style)
+
+    def on_click(self, event: events.Click) -> None:
+        self.focus()
+
+    def _line(self, index: int) -> Line | None:
+        if not self._first <= index < self._first + len(self._window):
+            self._read(round(self.scroll_y))
+        place = index - self._first
+        return self._window[place] if 0 <= place < len(self._window) else None
+
+    def _read(self, first: int) -> None:
+        self._first = first
+        try:
+            count = max(self.size.height, 1)
+            self._window = self._reader.lines(first, count) if self._reader else []
+        except OSError as error:
+            self._window = []
+            self.post_message(self.Failed(error))
+
+    def _grow(self) -> None:
+        """Take over how many lines there are, and whether they change what is on the screen."""
+        count = self.line_count
+        names = [cell_len(_name(entry.rank, entry.node)) for entry in self.entries]
+        self._prefix = min(max(names, default=0), PREFIX_LIMIT)
+        shows_all = len(self._window) == self.size.height
+        is_settled = shows_all and all(line.is_whole for line in self._window)
+        self._growing = True
+        self.virtual_size = Size(self.size.width, count)
+        if self.following:
+            self._seen = count
+            self._jump(self.max_scroll_y)
+        self._growing = False
+        if self.following or not is_settled:
+            self._redraw()
+        self.post_message(self.Moved())
+
+    def _jump(self, line: int) -> None:
+        self.scroll_to(y=line, animate=False, immediate=True)
+
+    def _redraw(self) -> None:
+        self._window = []
+        self.refresh()
+
+    def _prefix_of(self, line: Line) -> list[Segment]:
+        name = set_cell_size(_name(line.rank, line.node).rjust(self._prefix), self._prefix)
+        colour = "log--dim" if line.rank is None else f"log--rank-{line.rank % COLOURS + 1}"
+        sign, style = ("!", "log--error") if line.is_error else ("│", "log--dim")
+        return [
+            Segment(name, self.get_component_rich_style(colour)),
+            Segment(f" {sign} ", self.get_component_rich_style(style)),
+        ]
+
+    def _text_of(self, line: Line) -> list[Segment]:
+        words = None if line.is_mark else metric(line.data)
+        text = shown(line.data, line.hidden) if words is None else words
+        style = "log--text" if words is None else "log--metric"
+        if line.is_mark or not line.is_whole:
+            style = "log--dim"
+        if line.is_mark:
+            text = f"── {text} ──"
+        room = self.size.width - self._prefix - 3
+        strip = Strip([Segment(text, self.get_component_rich_style(style))])
+        shift = min(self._left, max(0, strip.cell_length - room))
+        cut = strip.crop(shift, shift + room)
+        if strip.cell_length > shift + room:
+            cut = cut.crop(0, room - 1)
+            more = Segment("▸", self.get_component_rich_style("log--dim"))
+            return [*cut, more]
+        return list(cut)
+
+
+def _name(rank: int | None, node: str) -> str:
+    """Who printed it; the launcher has no rank."""
+    return f"{'run' if rank is None else rank}@{visible(node, 40)}"
