@@ -68,6 +68,7 @@ class Trainer:
         self._options = options
         self._device = device
         self._corpus = corpus
+        self._wishes = wishes
         self._ranks = distributed.peers()
         self._run = Run(options.checkpoint_dir, options.resume_from, options.keep, wishes)
         self._bf16 = _wants_bf16(options, device)
@@ -104,6 +105,7 @@ class Trainer:
             return self._finish(f"Nothing to do: step {start} of {steps} was reached before.")
         emit_phase("first step", f"step {start + 1}")
         model = self._distribute(start)
+        self._wishes.catch_stop()  # Every rank is here, so that all can save; before, none could.
         pace = self._pace()
         for step in range(start, steps):
             began = time.perf_counter()
