@@ -164,6 +164,11 @@ class Node:
         return tuple(Unit(f"slot-{n}", n) for n in range(self.reading.slots or 0))
 
     @property
+    def capacity(self) -> tuple[int, str]:
+        """How many units there are, and of which kind: `gpu` or `slot`."""
+        return len(self.units), self.units[0].kind if self.units else "slot"
+
+    @property
     def is_up(self) -> bool:
         return self.link is LinkState.UP and self.reading is not None
 

@@ -56,7 +56,7 @@ def spec(cluster: Cluster, job: Job, part: Part) -> dict[str, Any]:
         "port_at": argv.index(PORT) if torchrun else None,
         "setup": "\n".join(_setup(request, site)),
         "env": _env(job, site, torchrun),
-        "workdir": request.workdir or site.defaults.workdir or "/",
+        "workdir": _workdir(request, site),
         "script": command.script,
         "program": argv[0],
         "units": list(part.units),
@@ -73,6 +73,10 @@ def _site(node: Node, part: Part) -> _Site:
     mine = [gpus.get(unit) for unit in part.units]
     real = bool(mine) and all(gpu is not None and not gpu.simulated for gpu in mine)
     return _Site(part, node.facts or NodeFacts(), node.defaults, real)
+
+
+def _workdir(request: Request, site: _Site) -> str:
+    return request.workdir or site.defaults.workdir or request.submitted_from or "/"
 
 
 def _python(request: Request, site: _Site, command: Command) -> str:

@@ -29,6 +29,8 @@ class Request:
     """GPUs a node, or CPU slots where there are none; one rank on each."""
     workdir: str | None = None
     """Absolute path on the nodes; the inventory's, if None."""
+    submitted_from: str | None = None
+    """Where it was submitted: the work directory where nothing else names one."""
     env: Mapping[str, str] = field(default_factory=dict)
     python: str | None = None
     """Interpreter for the job; the inventory's, else python3, if None."""
@@ -62,7 +64,7 @@ def check(request: Request) -> None:
         raise BadRequest(f"{request.shape}: nodes and GPUs a node must be between 1 and 1024")
     if not 0 <= request.grace_s <= 86400:
         raise BadRequest(f"a grace of {request.grace_s} s: give 0 to 86400 seconds")
-    for path in (request.workdir, request.checkpoint_dir, request.venv):
+    for path in (request.workdir, request.submitted_from, request.checkpoint_dir, request.venv):
         if path is not None and (not path.startswith("/") or _unsafe(path)):
             raise BadRequest(f"{path!r} must be an absolute path on the nodes, on one line")
     for key, value in request.env.items():

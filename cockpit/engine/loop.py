@@ -50,6 +50,7 @@ class Engine:
         self._watch = Watch(nodes, self._inbox.put_nowait, now)
         self._runner = Runner(nodes, self._inbox.put_nowait, now)
         self._collector = Collector(nodes, store, paths, self._inbox.put_nowait)
+        self._capacity: dict[str, tuple[int, str]] = {}
         self._dirty: set[int] = set()
         """Jobs whose newest figures are not in the store yet."""
 
@@ -135,12 +136,19 @@ class Engine:
 
     def _write_figures(self) -> None:
         """Figures of running jobs: many a second, so they are written together."""
-        if not self._dirty and not self._collector.has_news:
+        capacity = {name: node.capacity for name, node in self.snapshot.nodes.items() if node.units}
+        fresh = {
+            name: found for name, found in capacity.items() if found != self._capacity.get(name)
+        }
+        if not self._dirty and not fresh and not self._collector.has_news:
             return
         with self._store.transaction():
+            for name, (units, kind) in fresh.items():
+                self._store.save_capacity(name, units, kind)
             self._store.save_jobs(self.snapshot.jobs[number] for number in self._dirty)
             self._collector.write()
         self._collector.written()
+        self._capacity |= fresh
         self._dirty.clear()
 
     def _complain(self, error: sqlite3.OperationalError) -> None:

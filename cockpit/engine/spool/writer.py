@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 import dataclasses
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 from cockpit.engine.spool.journal import (

@@ -1,0 +1,63 @@
+"""`cockpit show`: all about one job."""
+
+from __future__ import annotations
+
+import shlex
+import time
+
+import click
+
+from cockpit.cli.jobs import one_job, open_store, record
+from cockpit.cli.say import put, put_json
+from cockpit.cli.setting import Setting
+from cockpit.core.jobs import Job
+from cockpit.engine.store import Line
+
+
+@click.command()
+@click.argument("job", type=int)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@click.pass_obj
+def show(setting: Setting, job: int, as_json: bool) -> None:
+    """Show all about JOB: state, nodes, step, checkpoint, history."""
+    place = setting.place()
+    with open_store(place) as store:
+        found = one_job(place, store, job)
+        history = store.history(job, limit=30)
+    if as_json:
+        put_json(record(found))
+        return
+    for label, value in _facts(found):
+        put(f"{label:<12}  {value}")
+    if history:
+        put()
+    for line in history:
+        put(_dated(line))
+
+
+def _facts(job: Job) -> list[tuple[str, str]]:
+    places = [f"{part.node}:{','.join(map(str, part.indices))}" for part in job.parts]
+    facts = [
+        ("job", f"{job.id} {job.name}"),
+        ("run", job.run),
+        ("state", f"{job.state} {f'({job.reason})' if job.reason else ''}"),
+        ("phase", job.phase),
+        ("attempt", str(job.attempt)),
+        ("nodes", " ".join(places)),
+        ("ranks", f"{job.ranks} ({job.request.shape})"),
+        ("step", "" if job.step is None else str(job.step)),
+        ("figures", "  ".join(f"{name} {value:.4g}" for name, value in job.values.items())),
+        (
+            "checkpoint",
+            f"step {job.checkpoint.step} {job.checkpoint.path}" if job.checkpoint else "",
+        ),
+        ("resumed from", f"step {job.resume.step} {job.resume.path}" if job.resume else ""),
+        ("exit code", "" if job.code is None else str(job.code)),
+        ("command", shlex.join(job.request.argv)),
+        ("workdir", job.request.workdir or job.request.submitted_from or ""),
+    ]
+    return [(label, value) for label, value in facts if value]
+
+
+def _dated(line: Line) -> str:
+    return f"{time.strftime('%Y-%m-%d %H:%M:%S', time.localtime(line.time))}  {line.text}"
