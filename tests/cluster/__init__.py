@@ -1,1 +1,1 @@
-"""A cluster of real sshd nodes on one machine: Linux namespaces on a bridge, for tests that need the real thing."""
+"""A cluster of real sshd nodes on one machine, made of Linux namespaces on a bridge."""

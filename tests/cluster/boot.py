@@ -35,13 +35,10 @@ def bind(source: str, target: str) -> None:
 
 def private_directories(node: str, homes: str) -> None:
     """Volatile places are new at each boot; homes and /var/tmp outlive it, as on a real one."""
-    for target, mode in {
-        "/tmp": "1777",
-        "/run": "755",
-        "/dev/shm": "1777",
-        "/var/log": "755",
-    }.items():
-        tmpfs(target, mode)
+    for target in ("/tmp", "/dev/shm"):
+        tmpfs(target, mode="1777")
+    for target in ("/run", "/var/log"):
+        tmpfs(target, mode="755")
     for target in ("/run/sshd", "/run/node", "/run/overlay"):
         os.makedirs(target)
     os.makedirs("/run/lock")
@@ -60,7 +57,7 @@ def own_files() -> None:
 
 
 def writable_over(directory: str) -> None:
-    """Lets the node add and remove files in a directory of the machine, which itself stays as it is."""
+    """Lets the node add and remove files in a directory that all nodes and the machine share."""
     layers = "/run/overlay/" + directory.strip("/").replace("/", "-")
     for layer in ("upper", "work"):
         os.makedirs(f"{layers}/{layer}")

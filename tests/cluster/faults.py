@@ -1,4 +1,4 @@
-"""What the switch drops: a set of facts, and the one firewall table that is made from all of them."""
+"""What the switch drops: facts, and the one firewall table that is made from all of them."""
 
 from __future__ import annotations
 

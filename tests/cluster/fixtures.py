@@ -20,7 +20,7 @@ def shared_lab() -> Iterator[Lab]:
 
 @pytest.fixture
 def lab(shared_lab: Lab) -> Iterator[Lab]:
-    """Running, connected nodes with nothing on them. A run's process left after the test fails it."""
+    """Running nodes with nothing on them; a process of a run that is left afterwards fails."""
     yield shared_lab
     left = _marked(shared_lab)
     shared_lab.wipe()
@@ -35,4 +35,4 @@ def start_lab() -> Iterator[Callable[..., Lab]]:
 
 
 def _marked(lab: Lab) -> list[str]:
-    return [f"{node.name}: {proc}" for node in lab.nodes.values() for proc in node.marked()]
+    return [f"{proc.mark}: {proc}" for node in lab.nodes.values() for proc in node.marked()]

@@ -1,4 +1,4 @@
-"""A whole cluster on one machine: nodes, their network, and the SSH configuration that reaches them."""
+"""A whole cluster on one machine: nodes, their network, and the SSH settings to reach them."""
 
 from __future__ import annotations
 

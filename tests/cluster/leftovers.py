@@ -19,13 +19,13 @@ _PATIENCE_S = 20.0
 
 def sweep() -> list[str]:
     """Removes the labs whose makers are dead and returns their names."""
-    names = [*_namespaces(), *(alias for _, alias in _interfaces())]
-    names += [path.name for path in [*_directories(), *_cgroups()]]
-    dead = sorted(
-        {lab for name in names if (lab := owner.lab_of(name)) and not owner.is_alive(lab)}
-    )
-    for lab in dead:
-        remove(lab)
+    with owner.one_at_a_time():
+        names = [*_namespaces(), *(alias for _, alias in _interfaces())]
+        names += [path.name for path in [*_directories(), *_cgroups()]]
+        labs = {lab for name in names if (lab := owner.lab_of(name)) is not None}
+        dead = sorted(lab for lab in labs if not owner.is_alive(lab))
+        for lab in dead:
+            remove(lab)
     return dead
 
 
@@ -62,10 +62,10 @@ def remove_cgroup(cgroup: Path) -> None:
 
 
 def cgroup_root() -> Path | None:
-    """Where this machine mounts cgroup v2; None where it has none."""
+    """Where cgroups v2 can be made on this machine; None where they cannot."""
     for line in Path("/proc/self/mounts").read_text().splitlines():
         _, mount_point, kind, *_ = line.split()
-        if kind == "cgroup2":
+        if kind == "cgroup2" and os.access(mount_point, os.W_OK):
             return Path(mount_point)
     return None
 

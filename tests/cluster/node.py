@@ -89,14 +89,14 @@ class LabNode:
             self._switch.unthrottle(self.name)
 
     def wipe(self) -> None:
-        """Makes it a new machine of the same name, address and first host key, with nothing on it."""
+        """Makes it a new machine with nothing on it: same name, address and first host key."""
         self.power_off()
         self.disk.reset()
         self.heal()
         self.power_on()
 
     def run(self, argv: Sequence[str], *, stdin: str = "") -> subprocess.CompletedProcess[str]:
-        """Runs a command in the node without SSH, as a test's own eye; its status is the caller's."""
+        """Runs a command in the node without SSH, as a test's own eye; checks no status."""
         return subprocess.run(
             self._running().inside(argv),
             input=stdin,
@@ -122,7 +122,7 @@ class LabNode:
         self._checked(["sh", "-c", script, "sh", path, f"{mode:o}"], stdin=text)
 
     def host_path(self, path: str) -> Path:
-        """Where this machine finds a file of the running node; absolute links on the way lead astray."""
+        """Where this machine finds a file of the node; absolute links on the way lead astray."""
         return Path(f"/proc/{self._running().init_pid}/root") / path.lstrip("/")
 
     def processes(self) -> list[Proc]:
@@ -186,7 +186,7 @@ class LabNode:
         self.restart_sshd()
 
     def set_environment(self, variables: Mapping[str, str]) -> None:
-        """What every new SSH session finds in its environment; the latest call holds, until `wipe`."""
+        """What every new SSH session finds in its environment; the latest call holds."""
         pairs = " ".join(f'"{name}={value}"' for name, value in variables.items())
         self.configure_sshd(f"SetEnv {pairs}")
 

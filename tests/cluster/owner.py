@@ -1,4 +1,4 @@
-"""Names that tell which process made a lab, so that what a dead one left behind can be found and removed."""
+"""Names that tell which process made a lab, so that what a dead one left can be found."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The test's own look at a node's processes, read from this machine's /proc and never through the product."""
+"""The test's own look at a node's processes: this machine's /proc, never the product."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def in_pid_namespace(link: str) -> Iterator[Proc]:
 
 
 def send(proc: Proc, signum: signal.Signals) -> None:
-    """Signals exactly this process; raises `ProcessGone` instead of hitting another with its pid."""
+    """Signals exactly this process; raises `ProcessGone` rather than hit another of its pid."""
     try:
         pidfd = os.pidfd_open(proc.host_pid)
     except ProcessLookupError:

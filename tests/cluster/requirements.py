@@ -10,6 +10,11 @@ import sys
 from collections.abc import Callable, Mapping
 
 _TOOLS = ("ip", "tc", "nft", "nsenter", "unshare", "ssh", "ssh-keygen", "sshd")
+_TRIAL = """\
+nft add table bridge trial &&
+mount -t tmpfs tmpfs /tmp && mkdir /tmp/upper /tmp/work &&
+mount -t overlay -o lowerdir=/usr/local,upperdir=/tmp/upper,workdir=/tmp/work overlay /usr/local
+"""
 _SBIN = os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin", "/sbin"])
 
 
@@ -21,9 +26,12 @@ def why_no_cluster() -> str | None:
         return "its nodes need root for their namespaces; run it as root."
     missing = [tool for tool in _TOOLS if shutil.which(tool, path=_SBIN) is None]
     if missing:
-        return f"{', '.join(missing)} not found; install openssh-server, openssh-client, iproute2, nftables, util-linux."
+        packages = "openssh-server openssh-client iproute2 nftables util-linux"
+        return f"{', '.join(missing)} not found; install {packages}."
     isolate = ["unshare", "--net", "--uts", "--ipc", "--mount", "--pid", "--fork", "--mount-proc"]
-    tried = subprocess.run([*isolate, "true"], check=False, capture_output=True, text=True)
+    tried = subprocess.run(
+        [*isolate, "sh", "-c", _TRIAL], check=False, capture_output=True, text=True
+    )
     if tried.returncode != 0:
         return f"namespaces are refused ({tried.stderr.strip()}); run it in a privileged container."
     return None

@@ -1,4 +1,4 @@
-"""Tests that a machine cannot run are left out in one sentence, or are an error where they are demanded."""
+"""What a machine cannot run is left out in one sentence, or an error where demanded."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What torchrun starts on the nodes: fits y = 3x on each rank's own points, gradients averaged over all ranks."""
+"""What torchrun starts on the nodes: fits y = 3x, gradients averaged over all ranks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The lab's network: a switch in a namespace of its own, one cable to this machine and one to each node."""
+"""The lab's network: a switch, one cable to this machine and one to each node."""
 
 from __future__ import annotations
 
