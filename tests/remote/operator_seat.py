@@ -74,6 +74,9 @@ class Copy:
     def sha256(self) -> str:
         return hashlib.sha256(self.data).hexdigest()
 
+    async def more_than(self, size: int) -> None:
+        await self.until(lambda: len(self.data) > size)
+
     async def until(self, condition: Callable[[], object]) -> None:
         async with asyncio.timeout(PATIENCE_S):
             while not condition():

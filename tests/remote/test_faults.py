@@ -43,8 +43,8 @@ async def test_a_log_is_byte_identical_over_killed_sessions(lab: Lab) -> None:
             await _follow_on(nodes, copy)
             with log.open("ab") as file:
                 file.write(os.urandom(2_000_000))
-            since, had = len(seat.events), len(copy.data)
-            await copy.until(lambda had=had: len(copy.data) > had)
+            since = len(seat.events)
+            await copy.more_than(len(copy.data))
             for session in node.sshd_sessions():
                 node.kill(session)
             await seat.see(NodeDown, since=since)
