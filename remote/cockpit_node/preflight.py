@@ -1,0 +1,140 @@
+"""What must be true of a node before a run may be prepared on it, asked without starting the run."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+import signal
+import subprocess
+import tempfile
+from typing import Mapping, NamedTuple, Sequence
+
+from cockpit_node.environment import after_setup
+from cockpit_node.refused import Refused
+from cockpit_node.spec import Spec
+
+MIN_FREE_BYTES = 64 * 1024 * 1024
+MIN_FREE_INODES = 200
+LIMIT_S = 60.0
+"""For setup lines, and for finding torch on a slow shared file system."""
+_SAID_LIMIT = 64 * 1024
+_FIND_TORCH = (
+    "import importlib.util, sys\n"
+    "spec = importlib.util.find_spec('torch')\n"
+    "print(sys.executable)\n"
+    "sys.exit(0 if spec is not None and spec.origin else 3)\n"
+)
+_FIND_PROGRAM = 'printf "\\n%s\\n" "$1"; type -P -- "$2"'
+_NO_TORCH = 3
+
+
+class Said(NamedTuple):
+    """What a question to the node came back with."""
+
+    status: int | None
+    """Exit status; None if it did not end in time."""
+    text: str
+
+
+def check(spec: Spec, env: Mapping[bytes, bytes]) -> None:
+    """Raises Refused with the first thing that is missing. The setup lines are run for it."""
+    if not os.path.isdir(spec.workdir):
+        message = f"there is no directory {spec.workdir}; make it, or set another workdir"
+        raise Refused("NoWorkdir", message)
+    script = os.path.join(spec.workdir, spec.script or "")
+    if spec.script is not None and not os.path.isfile(script):
+        raise Refused("NoScript", f"there is no file {script}; copy it there, or sync the code")
+    if spec.program is not None or spec.setup.strip():
+        _check_program(spec, env)
+    if spec.is_torchrun and os.path.basename(spec.argv[0]).startswith("python"):
+        _check_torch(spec, env)
+
+
+def check_space(root: str) -> None:
+    """A full disk would end the run at its first line of output."""
+    seen = os.statvfs(root)
+    free = seen.f_bavail * seen.f_frsize
+    if free < MIN_FREE_BYTES:
+        figures = f"{free >> 20} MiB free, {MIN_FREE_BYTES >> 20} MiB needed"
+        raise Refused("Disk", f"{root} is full: {figures}; free some space there", retry=True)
+    if seen.f_files and seen.f_favail < MIN_FREE_INODES:
+        message = f"{root} has only {seen.f_favail} inodes free; delete files there"
+        raise Refused("Disk", message, retry=True)
+
+
+def _check_program(spec: Spec, env: Mapping[bytes, bytes]) -> None:
+    program = spec.program or "bash"
+    if not spec.setup.strip():
+        path = env.get(b"PATH", b"").decode("utf-8", "surrogateescape") or os.defpath
+        place = os.path.join(spec.workdir, program) if "/" in program else program
+        if shutil.which(place, path=path) is None:
+            raise Refused("NoProgram", _not_found(program, "PATH"))
+        return
+    reached = secrets.token_hex(8)
+    words = ["bash", "-c", _FIND_PROGRAM, "bash", reached, program]
+    said = _ask(spec, after_setup(spec.setup, words), env)
+    if reached not in said.text:
+        how = f"failed with exit code {said.status}"
+        if said.status is None:
+            how = f"did not end within {LIMIT_S:g} s"
+        raise Refused("SetupFailed", f"the setup lines {how}: {_end(said.text) or 'no output'}")
+    if said.status != 0:
+        raise Refused("NoProgram", _not_found(program, "PATH after the setup lines"))
+
+
+def _check_torch(spec: Spec, env: Mapping[bytes, bytes]) -> None:
+    python = spec.argv[0]
+    said = _ask(spec, after_setup(spec.setup, [python, "-c", _FIND_TORCH]), env)
+    if said.status == _NO_TORCH:
+        which = _end(said.text)
+        message = f"{python} is {which}, which has no torch; install it there (`{which} -m pip "
+        raise Refused("NoTorch", f"{message}install torch`) or name another Python for this node")
+    if said.status is None:
+        raise Refused("NoTorch", f"{python} did not start within {LIMIT_S:g} s", retry=True)
+    if said.status != 0:
+        raise Refused("NoProgram", f"{python} does not run: {_end(said.text) or said.status}")
+
+
+def _ask(spec: Spec, argv: Sequence[bytes], env: Mapping[bytes, bytes]) -> Said:
+    """Run a question as the job would be run. To a file: whoever keeps a pipe open delays nobody."""
+    # Not marked: a look for the run's processes must not find its preparation.
+    env = {key: value for key, value in env.items() if key != b"COCKPIT_RUN"}
+    with tempfile.TemporaryFile() as output:
+        try:
+            asked = subprocess.Popen(
+                argv,
+                env=env,
+                cwd=spec.workdir,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+        except OSError as error:
+            word = os.fsdecode(argv[0])
+            raise Refused("NoProgram", f"{word} cannot be started: {error.strerror}") from error
+        try:
+            status: int | None = asked.wait(LIMIT_S)
+        except subprocess.TimeoutExpired:
+            status = None
+        finally:
+            _end_group(asked)
+        output.seek(0)
+        return Said(status, output.read(_SAID_LIMIT).decode("utf-8", "replace"))
+
+
+def _end_group(asked: subprocess.Popen[bytes]) -> None:
+    if asked.returncode is None:
+        os.killpg(asked.pid, signal.SIGKILL)
+        asked.wait()
+
+
+def _not_found(program: str, where: str) -> str:
+    return f"there is no program {program} in the job's {where}; install it, or give its full path"
+
+
+def _end(text: str) -> str:
+    """The last line that says anything."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return lines[-1][:300] if lines else ""

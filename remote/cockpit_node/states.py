@@ -1,0 +1,193 @@
+"""What is to be said about a run from what its directory and /proc show, whoever wrote there."""
+
+from __future__ import annotations
+
+import os
+import stat
+from typing import Any, Dict
+
+from cockpit_node import records
+from cockpit_node.identity import boot_id
+from cockpit_node.journal import read_beat, read_known
+from cockpit_node.members import Members, rank_processes
+from cockpit_node.paths import RunPaths
+from cockpit_node.processes import Identity, Process
+from cockpit_node.records import Record, Unreadable, nested, number, rows, text, whole
+from cockpit_node.refused import Refused
+from cockpit_node.spec import Spec, parse
+
+RunState = Dict[str, Any]
+"""docs/protocol.md, "RunState"; and `message`, which says what could not be read."""
+
+_KEPT = frozenset({"prepared", "started", "confirmed", "stopping"})
+"""States that hold only while the supervisor lives."""
+
+
+def run_state(paths: RunPaths, everyone: dict[int, Process]) -> RunState:
+    """One attempt on this node; `everyone` is the process table as of just now."""
+    view = _View(paths, everyone)
+    state, members = view.state()
+    spec, supervisor = view.spec, view.supervisor
+    ranks = view.ranks(members)
+    return {
+        "type": "run",
+        "run": paths.run,
+        "attempt": paths.attempt,
+        "node": paths.node,
+        "node_rank": spec.node_rank if spec else None,
+        "name": spec.name if spec else "",
+        "user": spec.user if spec else "",
+        "state": state,
+        "message": view.message,
+        "beat": read_beat(paths),
+        "port": whole(supervisor, "port"),
+        "units": list(spec.units) if spec else [],
+        "checkpoint_dir": spec.checkpoints(paths) if spec else None,
+        "streams": _streams(view.read(paths.streams)),
+        "processes": None if members is None else len(members),
+        "ranks": [{"rank": rank, "pid": pid} for rank, pid in ranks],
+        "refusal": _refusal(nested(supervisor, "refusal")),
+        "exit": _exit(view.end),
+    }
+
+
+def supervisor_lives(paths: RunPaths, everyone: dict[int, Process]) -> bool:
+    """Whether the process that sup.json names is there."""
+    return _View(paths, everyone).supervised
+
+
+class _View:
+    """The files of one attempt as far as they can be read; the first that cannot is the message."""
+
+    def __init__(self, paths: RunPaths, everyone: dict[int, Process]) -> None:
+        self._paths = paths
+        self._everyone = everyone
+        self.message: str | None = None
+        self.spec = self._parsed(self.read(paths.spec))
+        self.supervisor = self.read(paths.supervisor)
+        self._same_boot = text(self.supervisor, "boot_id") == boot_id()
+        self.supervised = self._is_supervised()
+        # Read after the look at the supervisor: one that has died has written before.
+        if not self.supervised:
+            self.supervisor = self.read(paths.supervisor)
+        self.end = self.read(paths.exit)
+
+    def read(self, path: str) -> Record | None:
+        try:
+            return records.read(path)
+        except Unreadable as error:
+            self.message = self.message or str(error)
+            return None
+
+    def state(self) -> tuple[str, list[Process] | None]:
+        """The state, and the processes where they were looked for."""
+        said = text(self.supervisor, "state")
+        left = whole(self.end, "leftovers")
+        if self.spec is None or self.message is not None:
+            return "unknown", None
+        if self.end is not None and left is not None:
+            # Its units are not free before everything is gone.
+            return ("ended", []) if left == 0 else ("stopping", self._members())
+        if said == "refused":
+            return said, []
+        if self.supervised:
+            return (said if said in _KEPT else "unknown"), self._members()
+        if self.supervisor is None:
+            self.message = "no supervisor has reported yet"
+            return "unknown", None
+        members = self._members()
+        return ("unsupervised" if members else "lost"), members
+
+    def ranks(self, members: list[Process] | None) -> list[tuple[int, int]]:
+        """(rank, pid) of the processes that are ranks."""
+        if self.spec is None or not members:
+            return []
+        if self.spec.is_torchrun:
+            return [(one.rank, one.process.pid) for one in rank_processes(members)]
+        pid = whole(nested(self.supervisor, "launcher"), "pid")
+        return [(0, row.pid) for row in members if row.pid == pid]
+
+    def _parsed(self, record: Record | None) -> Spec | None:
+        if record is None:
+            self.message = self.message or "nothing is known here of this attempt"
+            return None
+        try:
+            return parse(record)
+        except Refused as refusal:
+            self.message = f"{self._paths.spec}: {refusal.message}"
+            return None
+
+    def _is_supervised(self) -> bool:
+        pid, start = whole(self.supervisor, "pid"), whole(self.supervisor, "start")
+        row = self._everyone.get(pid) if pid is not None else None
+        return row is not None and self._same_boot and row.start == start and row.lives
+
+    def _members(self) -> list[Process]:
+        known = read_known(self._paths) if self._same_boot else ()
+        if self.supervised:
+            # Below a subreaper nothing gets lost, so no environment need be read.
+            ancestor = whole(self.supervisor, "pid")
+            return Members(None, ancestor=ancestor, known=known).scan(self._everyone)
+        return Members(self._marker(), known=known).scan(self._everyone)
+
+    def _marker(self) -> str:
+        return f"{self._paths.run}/{self._paths.attempt}/{self._paths.node}"
+
+
+def launcher_of(supervisor: Record | None) -> Identity | None:
+    """Who was started, as sup.json has it."""
+    record = nested(supervisor, "launcher")
+    pid, start = whole(record, "pid"), whole(record, "start")
+    return None if pid is None or start is None else Identity(pid, start)
+
+
+def _streams(record: Record | None) -> list[Record]:
+    found: list[Record] = []
+    for row in rows(record, "streams"):
+        name, path = text(row, "name", 80), text(row, "path")
+        if name and os.path.isabs(path):
+            size = _size(path)
+            fields = {"rank": whole(row, "rank"), "stream": text(row, "stream", 20), "size": size}
+            found.append({"name": name, **fields})
+    return found
+
+
+def _size(path: str) -> int:
+    """Bytes; 0 for what is not there or is no file."""
+    try:
+        seen = os.stat(path)
+    except (OSError, ValueError):
+        return 0
+    return seen.st_size if stat.S_ISREG(seen.st_mode) else 0
+
+
+def _refusal(record: Record | None) -> Record | None:
+    if record is None:
+        return None
+    message, retry = text(record, "message"), record.get("retry") is True
+    return {"code": text(record, "code", 40), "message": message, "retry": retry}
+
+
+def _exit(record: Record | None) -> Record | None:
+    if record is None:
+        return None
+    failure = nested(record, "first_failure")
+    return {
+        "code": whole(record, "code"),
+        "signal": text(record, "signal", 20) or None,
+        "stopped": record.get("stopped") is True,
+        "reason": text(record, "reason"),
+        "first_failure": failure and _failure(failure),
+        "leftovers": whole(record, "leftovers"),
+        "started": number(record, "started"),
+        "ended": number(record, "ended"),
+    }
+
+
+def _failure(record: Record) -> Record:
+    return {
+        "rank": whole(record, "rank"),
+        "code": whole(record, "code"),
+        "signal": text(record, "signal", 20) or None,
+        "message": text(record, "message"),
+    }
