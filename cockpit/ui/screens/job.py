@@ -6,12 +6,12 @@ from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import BindingType
-from textual.message import Message
 from textual.widgets import ContentSwitcher, DataTable
 
 from cockpit.core.cluster import Cluster
 from cockpit.core.jobs import Checkpoint, Job, JobState
 from cockpit.ui.actions import Context, bindings
+from cockpit.ui.dialogs.restart import Restart
 from cockpit.ui.model import Model
 from cockpit.ui.screens.events import History
 from cockpit.ui.screens.frame import Framed
@@ -34,14 +34,7 @@ class JobScreen(Framed):
     TAB = "job"
     CONTEXTS = (Context.LOGS, Context.JOB, Context.JOBS, Context.EVERYWHERE)
     BINDINGS: ClassVar[list[BindingType]] = bindings(Context.JOB)
-
-    class RestartAsked(Message):
-        """Enter on a checkpoint: restart the job from it, after a look at how."""
-
-        def __init__(self, job: int, path: str) -> None:
-            super().__init__()
-            self.job = job
-            self.path = path
+    DEFAULT_CSS = "JobScreen ContentSwitcher { height: 1fr; }"
 
     def __init__(self, model: Model, job_id: int) -> None:
         super().__init__(model)
@@ -129,14 +122,12 @@ class JobScreen(Framed):
     def action_logs(self) -> None:
         self.open("logs")
 
-    def action_describe(self) -> None:
-        self.open("command")
-
     def on_panel_line_chosen(self, event: PanelLine.Chosen) -> None:
         self.open(PANELS[event.place].lower())
 
     def on_checkpoint_panel_chosen(self, event: CheckpointPanel.Chosen) -> None:
-        self.post_message(self.RestartAsked(self.job_id, event.found.path))
+        if job := self.job:
+            self.app.push_screen(Restart(self.model, job, event.found.path))
 
     def on_data_table_row_selected(self, event: DataTable.RowSelected) -> None:
         """Enter on a line of the history leads nowhere else."""

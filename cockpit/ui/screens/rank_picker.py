@@ -46,7 +46,9 @@ class RankPicker(ModalScreen[Ranks | bool | None]):
         width: 46; max-width: 90%; height: auto; max-height: 80%;
         border: round $primary; background: $surface; padding: 0 1;
     }
-    RankPicker RankList { height: auto; max-height: 20; border: none; background: $surface; }
+    RankPicker RankList, RankPicker RankList:focus {
+        height: auto; max-height: 20; border: none; background: $surface;
+    }
     RankPicker .hint { color: $text-muted; }
     """
 
@@ -64,7 +66,7 @@ class RankPicker(ModalScreen[Ranks | bool | None]):
                     for rank, node in self._ranks
                 )
             )
-            yield Label("Space marks  a all or none  ↵ shows  Esc leaves", classes="hint")
+            yield Label("Space marks  a all/none  ↵ shows  Esc back", classes="hint")
 
 
 def _name(rank: int | None, node: str) -> str:

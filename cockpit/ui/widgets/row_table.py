@@ -15,7 +15,10 @@ class RowTable(DataTable[Text]):
     """One cursor, a row high; cells are Text, never markup."""
 
     BINDINGS: ClassVar[list[BindingType]] = bindings(Context.LIST)
-    DEFAULT_CSS = "RowTable { height: 1fr; background: $background; }"
+    DEFAULT_CSS = """
+    RowTable { height: 1fr; background: $background; }
+    RowTable:focus { background-tint: $foreground 0%; }
+    """
 
     def __init__(self) -> None:
         super().__init__(cursor_type="row")
