@@ -86,6 +86,11 @@ class Collector:
             if key not in live and all(tail.collected for tail in attempt.tails.values()):
                 self._finish(key, attempt)
 
+    def is_complete(self, job: Job) -> bool:
+        """Nothing that the attempt printed is still on its way."""
+        has_streams = any(part.streams for part in job.parts)
+        return not has_streams or (job.run, job.attempt) in self._finished
+
     def add(self, rows: Iterable[MetricRow]) -> None:
         """Figures that no log holds."""
         self._rows += rows

@@ -12,6 +12,7 @@ from dataclasses import replace
 from cockpit.core.cluster import Cluster, Moment
 from cockpit.core.effects import Effect, Note
 from cockpit.core.events import EngineStarted, Event, Ticked
+from cockpit.core.jobs import Job
 from cockpit.core.step import QUIET, step
 from cockpit.engine import gauge
 from cockpit.engine.follow import Collector
@@ -68,6 +69,10 @@ class Engine:
             await self._collector.close()
             await self._nodes.close()
             self._write_figures()
+
+    def is_collected(self, job: Job) -> bool:
+        """Every line that the job's current attempt printed is on this machine."""
+        return self._collector.is_complete(job)
 
     async def _consume(self) -> None:
         while True:

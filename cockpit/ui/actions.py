@@ -125,6 +125,7 @@ ACTIONS: Sequence[Action] = (
     Action("show_all", ("escape",), "all", Context.FILTER, "Show all again"),
     Action("attempt(-1)", ("left_square_bracket",), "attempt", _JOB, "The attempt before"),
     Action("attempt(1)", ("right_square_bracket",), "attempt", _JOB, "The attempt after"),
+    Action("logs", ("l",), "logs", _JOB, "To the log"),
     Action("panel(1)", ("tab",), "panel", _JOB, "The next panel"),
     Action("panel(-1)", ("shift+tab",), "panel", _JOB, "The panel before"),
     Action("follow", ("f",), "follow", _LOGS, "Follow the end, or pause", footer=True),

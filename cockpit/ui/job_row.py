@@ -8,6 +8,7 @@ from cockpit.core.cluster import Cluster
 from cockpit.core.jobs import Job, JobState
 from cockpit.core.text import visible
 from cockpit.ui import wording
+from cockpit.ui.hostlist import folded
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +60,7 @@ def progress(job: Job) -> str:
 
 def place(job: Job) -> str:
     """The nodes it holds; the reason of one that holds none."""
-    nodes = ",".join(job.nodes)
+    nodes = folded(job.nodes)
     if job.state.is_over:
         code = "" if job.code in (None, 0) else f" exit {job.code}"
         return f"{nodes}{code} ({job.reason})" if job.reason else f"{nodes}{code}"
@@ -72,3 +73,12 @@ def matches(row: JobRow, wanted: str) -> bool:
     """Every word is in some column."""
     everything = f"{row.id} {row.name} {row.state} {row.shape} {row.progress} {row.place}"
     return all(word in everything.casefold() for word in wanted.casefold().split())
+
+
+def reason(job: Job) -> str:
+    """Why it waits or how it ended, whole; of a job that runs, on which nodes."""
+    if job.reason:
+        return job.reason
+    if job.state.holds_units:
+        return f"attempt {job.attempt} on {folded(job.nodes)}, {job.ranks} ranks"
+    return "waiting for its turn" if job.state is JobState.PENDING else job.state.value

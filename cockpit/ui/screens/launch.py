@@ -74,7 +74,7 @@ class LaunchScreen(Framed):
                         yield Static(label, classes="label", markup=False)
                         yield Input(typed, placeholder=hint, id=field, compact=True)
                     yield Static("", id=f"wrong-{field}", classes="wrong", markup=False)
-            with VerticalScroll(id="preview", can_focus=False):
+            with VerticalScroll(id="preview"):
                 yield Static(id="commands")
 
     def _fields(self) -> list[tuple[str, str]]:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import shlex
+
 from textual import on
 from textual.app import ComposeResult
 from textual.message import Message
 from textual.widgets import DataTable, Input, Static
 
 from cockpit.core.cluster import Cluster
+from cockpit.core.text import visible
 from cockpit.ui.actions import Context, bindings
+from cockpit.ui.job_row import reason
 from cockpit.ui.model import Model
 from cockpit.ui.screens.frame import Framed
 from cockpit.ui.widgets.job_table import JobTable
@@ -39,7 +43,10 @@ class QueueScreen(Framed):
     TAB = "queue"
     CONTEXTS = (Context.LIST, Context.QUEUE, Context.JOBS, Context.EVERYWHERE)
     BINDINGS = bindings(Context.QUEUE)
-    DEFAULT_CSS = "QueueScreen #empty { padding: 1 2; color: $text-muted; height: auto; }"
+    DEFAULT_CSS = """
+    QueueScreen #empty { padding: 1 2; color: $text-muted; height: auto; }
+    QueueScreen #more { height: 3; padding: 0 1; border-top: solid $panel; }
+    """
 
     def __init__(self, model: Model) -> None:
         super().__init__(model)
@@ -49,6 +56,7 @@ class QueueScreen(Framed):
     def body(self) -> ComposeResult:
         yield JobTable()
         yield Static(EMPTY, id="empty", markup=False)
+        yield Static(id="more", markup=False)
         yield Filter(placeholder="words that a job must have", compact=True)
 
     def on_mount(self) -> None:
@@ -62,6 +70,7 @@ class QueueScreen(Framed):
             self._awaited = None
             table.choose(max(new))
         self._say_if_empty()
+        self._tell_more()
 
     def await_new(self) -> None:
         """Put the cursor on the job that was just submitted, once it is there."""
@@ -70,6 +79,19 @@ class QueueScreen(Framed):
     @property
     def chosen_job(self) -> int | None:
         return self.query_one(JobTable).chosen
+
+    @on(DataTable.RowHighlighted)
+    def _tell_more(self) -> None:
+        """The whole reason and the command of the job under the cursor, for which no row has room."""
+        job = self.model.cluster.jobs.get(self.chosen_job or 0)
+        text = (
+            ""
+            if job is None
+            else f"{visible(reason(job))}\n{visible(shlex.join(job.request.argv))}"
+        )
+        more = self.query_one("#more", Static)
+        if more.content != text:
+            more.update(text)
 
     @on(JobTable.Changed)
     def _say_if_empty(self) -> None:

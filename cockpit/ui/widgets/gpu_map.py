@@ -47,6 +47,7 @@ class GpuMap(ScrollView, can_focus=True):
     DEFAULT_CSS = """
     GpuMap {
         height: 1fr; background: $background; color: $foreground;
+        overflow-x: hidden; scrollbar-size-vertical: 1;
         .map--job-1 { color: $job-1; }  .map--job-2 { color: $job-2; }
         .map--job-3 { color: $job-3; }  .map--job-4 { color: $job-4; }
         .map--job-5 { color: $job-5; }  .map--job-6 { color: $job-6; }
@@ -78,7 +79,7 @@ class GpuMap(ScrollView, can_focus=True):
 
     def __init__(self) -> None:
         super().__init__()
-        self._layout = Layout(Zoom.FULL, (), (), 0, 0)
+        self._layout = Layout(Zoom.FULL, (), (), 0, 0, 0)
         self._shapes: tuple[NodeShape, ...] = ()
         self._zoom: Zoom | None = None
         """None chooses what fits best."""
@@ -122,11 +123,11 @@ class GpuMap(ScrollView, can_focus=True):
 
     def _arrange(self) -> None:
         """Lay everything out anew; the cursor stays on its unit."""
-        width = self.scrollable_content_region.width
-        if not width:
+        width, height = self.container_size.width - 1, self.container_size.height
+        if width < 1:
             return
-        zoom = self._zoom or best(self._shapes, width, self.size.height)
-        self._layout = layout(self._shapes, width, zoom)
+        zoom = self._zoom or best(self._shapes, width, height)
+        self._layout = layout(self._shapes, width, height, zoom)
         self._lines_of = {shape.name: [] for shape in self._shapes}
         for y, line in enumerate(self._layout.lines):
             for stretch in line.stretches:
@@ -188,7 +189,7 @@ class GpuMap(ScrollView, can_focus=True):
         """The next zoom; the one that fits best goes back to choosing by itself."""
         zooms = list(Zoom)
         following = zooms[(zooms.index(self.zoom) + 1) % len(zooms)]
-        fits = best(self._shapes, self.scrollable_content_region.width, self.size.height)
+        fits = best(self._shapes, self.container_size.width - 1, self.container_size.height)
         self._zoom = None if following is fits else following
         self._arrange()
 

@@ -143,7 +143,7 @@ class JobTable(RowTable):
         self._rows_shown, self._order = {}, []
         columns = {"letter": 1, "id": 4, "name": 20, "state": 2, "time": 8, "shape": 5}
         if width >= WIDE:
-            columns |= {"name": 28, "progress": 26}
+            columns |= {"name": 22, "progress": 24}
         columns["place"] = max(16, width - sum(columns.values()) - 2 * (len(columns) + 1) - 1)
         for name in (field.name for field in fields(JobRow) if field.name in columns):
             self.add_column(LABELS[name], key=name, width=columns[name])

@@ -17,10 +17,12 @@ class KeyLine(Widget):
 
     def __init__(self, contexts: Sequence[Context]) -> None:
         super().__init__()
-        self._keys = [(action.key, action.label) for action in of(contexts) if action.footer]
+        here = [context for context in contexts if context is not Context.EVERYWHERE]
+        self._keys = [(action.key, action.label) for action in of(here) if action.footer]
+        everywhere = of([Context.EVERYWHERE]) if Context.EVERYWHERE in contexts else []
         self._always = [
             (action.key, action.label)
-            for action in of([Context.EVERYWHERE])
+            for action in everywhere
             if action.footer or action.name == "palette"
         ]
 

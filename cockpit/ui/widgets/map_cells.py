@@ -87,7 +87,8 @@ def _kind(node: Node) -> str:
     gpu = units[0].gpu
     if gpu is None:
         return f"{len(units)} CPU slots"
-    return f"{visible(gpu.name or 'GPU', 32)} x{len(units)}{' simulated' if gpu.simulated else ''}"
+    name = visible(gpu.name or "GPU", 32).removeprefix("NVIDIA ")
+    return f"{name} x{len(units)}{' simulated' if gpu.simulated else ''}"
 
 
 def head_line(head: Head, width: int) -> list[Piece]:
@@ -141,15 +142,16 @@ def word(standing: Standing, width: int) -> list[Piece]:
     style = _style(standing)
     if standing.holder is Holder.SICK:
         return [(set_cell_size("▲ sick", width), style)]
-    tag = set_cell_size(cut(standing.tag, 4), 4)
     if standing.unit.gpu is None:
         note = "slot" if standing.holder is Holder.JOB else ""
     elif standing.holder is Holder.FREE:
         note = ""
     else:
-        unit = "" if width < 9 else "%"
-        note = dot(standing)[1] + wording.percent(standing.used_pct)[:3] + unit
-    return [(tag, style), (set_cell_size(note, width - 4), _plain(standing))]
+        used = wording.percent(standing.used_pct).strip()
+        note = dot(standing)[1] + (used if width > 8 else used.removesuffix("%"))
+    room = width - 1 - len(note)
+    shown = set_cell_size(cut(standing.tag, room), room)
+    return [(shown, style), (note + " ", _plain(standing))]
 
 
 def dot(standing: Standing) -> str:
@@ -159,8 +161,9 @@ def dot(standing: Standing) -> str:
     return standing.letter + ("░" if standing.stale else _block(standing))
 
 
-def dots(standing: Standing) -> list[Piece]:
-    return [(dot(standing), _style(standing))]
+def dots(standing: Standing, width: int) -> list[Piece]:
+    """A unit at dots zoom; of one column, the letter alone."""
+    return [(dot(standing)[:width], _style(standing))]
 
 
 def cut(text: str, width: int) -> str:

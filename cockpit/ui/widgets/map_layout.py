@@ -8,6 +8,8 @@ from enum import Enum, StrEnum
 
 NAME_WIDTH = 18
 """Columns that a node's name may take at most where units stand beside it."""
+GAP = 1
+"""Columns between nodes that stand side by side."""
 FULL_CELL = 14
 """Columns of a unit at full zoom, at least."""
 
@@ -84,29 +86,32 @@ class Layout:
     """Columns of a unit."""
     name: int
     """Columns of a node's name where units stand beside it."""
+    column: int
+    """Columns of a node with its units and the gap after it."""
 
 
 def best(nodes: Sequence[NodeShape], width: int, height: int) -> Zoom:
     """The zoom that tells most without scrolling; dots where nothing fits."""
     for zoom in (Zoom.FULL, Zoom.COMPACT):
-        if len(layout(nodes, width, zoom).lines) <= height:
+        if len(layout(nodes, width, height, zoom).lines) <= height:
             return zoom
     return Zoom.DOTS
 
 
-def layout(nodes: Sequence[NodeShape], width: int, zoom: Zoom) -> Layout:
-    """Lines from top to bottom in the order of the nodes."""
+def layout(nodes: Sequence[NodeShape], width: int, height: int, zoom: Zoom) -> Layout:
+    """Lines from top to bottom in the order of the nodes; several nodes a line if that is needed."""
     most = max((node.units for node in nodes), default=0)
-    name = min(NAME_WIDTH, max((node.name_width for node in nodes), default=0) + 4)
+    name = min(NAME_WIDTH, max((node.name_width for node in nodes), default=0) + 3)
     match zoom:
         case Zoom.FULL:
             return _full(nodes, width, _even(most, (width - 2) // FULL_CELL))
         case Zoom.COMPACT:
             cell = 9 if name + 9 * most < width else 8
-            return _rows(nodes, zoom, name, cell, _even(most, (width - name - 1) // cell), 1)
+            return _rows(nodes, zoom, name, cell, width, height)
         case Zoom.DOTS:
-            per_line = max(1, width // (name + 2 * most + 2))
-            return _rows(nodes, zoom, name, 2, _even(most, (width - name - 2) // 2), per_line)
+            roomy = _rows(nodes, zoom, name, 2, width, height)
+            tight = _rows(nodes, zoom, name, 1, width, height)
+            return roomy if len(roomy.lines) <= height else tight
 
 
 def _even(count: int, fit: int) -> int:
@@ -137,19 +142,23 @@ def _full(nodes: Sequence[NodeShape], width: int, per_line: int) -> Layout:
             lines.append(Line(Kind.BARS, stretch))
             if node.has_gpus:
                 lines.append(Line(Kind.FIGURES, stretch))
-    return Layout(Zoom.FULL, tuple(lines), tuple(rows), cell, 0)
+    return Layout(Zoom.FULL, tuple(lines), tuple(rows), cell, 0, width)
 
 
 def _rows(
-    nodes: Sequence[NodeShape], zoom: Zoom, name: int, cell: int, per_line: int, abreast: int
+    nodes: Sequence[NodeShape], zoom: Zoom, name: int, cell: int, width: int, height: int
 ) -> Layout:
-    column = name + per_line * cell + 2
+    most = max((node.units for node in nodes), default=0)
+    per_line = _even(most, (width - name - GAP) // cell)
+    column = name + per_line * cell + GAP
+    fits = zoom is Zoom.COMPACT and len(nodes) * -(-most // per_line) <= height
+    abreast = 1 if fits else max(1, (width + GAP) // column)
+    column = width if abreast == 1 else column
     lines: list[Line] = []
     rows: list[tuple[Spot, ...]] = []
     for start in range(0, len(nodes), abreast):
         group = nodes[start : start + abreast]
-        height = max(1, *(-(-node.units // per_line) for node in group))
-        for row in range(height):
+        for row in range(max(1, *(-(-node.units // per_line) for node in group))):
             stretches: list[Stretch] = []
             spots: list[Spot] = []
             for place, node in enumerate(group):
@@ -166,4 +175,4 @@ def _rows(
             lines.append(Line(Kind.ROW, tuple(stretches)))
             if spots:
                 rows.append(tuple(spots))
-    return Layout(zoom, tuple(lines), tuple(rows), cell, name)
+    return Layout(zoom, tuple(lines), tuple(rows), cell, name, column)

@@ -41,7 +41,7 @@ def pieces(
         if kind is not Kind.ROW:
             found.append((" ", "dim", False))
     if layout.zoom is Zoom.COMPACT and not drawn.head.is_up and stretch.first == 0:
-        left = room - layout.name - stretch.count * layout.cell - 2
+        left = min(room, layout.column) - layout.name - stretch.count * layout.cell - 2
         if left > 12:
             found.append((" " + map_cells.cut(drawn.head.words, left), "lost-words", False))
     return found
@@ -50,7 +50,8 @@ def pieces(
 def _name(head: Head, width: int, is_repeated: bool) -> Piece:
     if is_repeated:
         return " " * width, "dim"
-    text = f" {map_cells.cut(head.name, width - 4)} {head.mark or ' '} "
+    name = map_cells.cut(head.name, width - 3)
+    text = f" {name}{head.mark or ' '}"
     return text + " " * (width - cell_len(text)), "head" if head.is_up else "lost"
 
 
@@ -60,5 +61,5 @@ def _unit(kind: Kind, layout: Layout, standing: Standing) -> list[Piece]:
     if kind is Kind.FIGURES:
         return map_cells.figures(standing, layout.cell - 1)
     if layout.zoom is Zoom.DOTS:
-        return map_cells.dots(standing)
+        return map_cells.dots(standing, layout.cell)
     return map_cells.word(standing, layout.cell)

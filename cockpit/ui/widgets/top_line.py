@@ -13,15 +13,19 @@ from cockpit.core.text import visible
 from cockpit.ui.tally import Tally, tally
 
 GAP = "  "
+ALERT = 28
+"""Columns that an alert always has."""
 
 
 def line(cluster: str, found: Tally, clock: str, width: int) -> Content:
-    """Name and figures to the left, alert and clock to the right; figures give way, never the alert."""
+    """Name and figures to the left, alert and clock to the right; both give way, neither all."""
     name = f" cockpit · {cluster} "
-    right = _alert(found, width - cell_len(name) - 24)
-    room = width - cell_len(name) - cell_len(right) - cell_len(clock) - 2 * len(GAP) - 1
+    words = _figures(found)
+    total = width - cell_len(name) - cell_len(clock) - 2 * len(GAP) - 1
+    right = _alert(found, max(ALERT, total - cell_len(GAP.join(words)) - len(GAP)))
+    room = total - cell_len(right)
     figures = ""
-    for word in _figures(found):
+    for word in words:
         if cell_len(figures) + len(GAP) + cell_len(word) > room:
             break
         figures += GAP + word
@@ -37,7 +41,7 @@ def line(cluster: str, found: Tally, clock: str, width: int) -> Content:
 def _figures(found: Tally) -> list[str]:
     nodes = f"{found.nodes} node{'' if found.nodes == 1 else 's'}"
     if found.up < found.nodes:
-        nodes = f"{found.up}/{found.nodes} nodes up"
+        nodes = f"{found.up}/{found.nodes} nodes"
     return [nodes, *(word for count in found.counts for word in count.words)]
 
 
@@ -46,7 +50,7 @@ def _alert(found: Tally, room: int) -> str:
         return ""
     more = f" +{len(found.alerts) - 1} more" if len(found.alerts) > 1 else ""
     text = f"▲ {found.alerts[0]}"
-    space = max(16, min(room, 60)) - len(more)
+    space = room - len(more)
     return (text if cell_len(text) <= space else set_cell_size(text, space - 1) + "…") + more
 
 
