@@ -24,6 +24,7 @@ from cockpit.ui.palette import Commands
 from cockpit.ui.screens.cluster import ClusterScreen
 from cockpit.ui.screens.events import EventsScreen
 from cockpit.ui.screens.frame import Framed
+from cockpit.ui.screens.job import JobScreen
 from cockpit.ui.screens.launch import LaunchScreen
 from cockpit.ui.screens.queue import QueueScreen
 from cockpit.ui.themes import DARK, directories, load
@@ -69,7 +70,7 @@ class CockpitApp(App[str], inherit_bindings=False):
             self._say(f"The theme {path} is not used: {reason}.", "warning")
 
     def _tick(self) -> None:
-        self.framed.draw()
+        self.framed.tick()
 
     @property
     def framed(self) -> Framed:
@@ -111,8 +112,6 @@ class CockpitApp(App[str], inherit_bindings=False):
         self._show_job(event.job)
 
     def _show_job(self, job: int) -> None:
-        from cockpit.ui.screens.job import JobScreen
-
         if isinstance(self.framed, JobScreen):
             if self.framed.chosen_job == job:
                 return

@@ -15,7 +15,6 @@ class Play(CockpitApp):
     """Lets a second pass each second."""
 
     def on_mount(self) -> None:
-        super().on_mount()
         self._tick_of = 0
         self.set_interval(1.0, self._pass)
 

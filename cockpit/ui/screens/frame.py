@@ -37,6 +37,8 @@ class Framed(Screen[None]):
         super().__init__()
         self.model = model
         self._drawn: Cluster | None = None
+        self._is_whole = False
+        """Every widget is there; the app's tick may come before that."""
 
     def compose(self) -> ComposeResult:
         yield TopLine()
@@ -59,10 +61,16 @@ class Framed(Screen[None]):
         return None
 
     def on_mount(self) -> None:
+        self._is_whole = True
         self.draw()
 
+    def tick(self) -> None:
+        """Called by the app at 10 Hz."""
+        if self._is_whole:
+            self.draw()
+
     def draw(self) -> None:
-        """Called by the app at 10 Hz; costs next to nothing while nothing changes."""
+        """Costs next to nothing while nothing changes."""
         cluster = self.model.cluster
         self.query_one(TopLine).show(cluster, self.model.alert)
         self.query_one(Tabs).show(cluster, self.chosen_job, self.model.engine)

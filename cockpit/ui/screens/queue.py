@@ -61,7 +61,6 @@ class QueueScreen(Framed):
 
     def on_mount(self) -> None:
         self.query_one(Filter).display = False
-        super().on_mount()
 
     def show(self, cluster: Cluster) -> None:
         table = self.query_one(JobTable)
