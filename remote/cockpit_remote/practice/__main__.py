@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import contextlib
 import os
 import shutil
 import signal
@@ -45,7 +46,7 @@ def _arguments() -> tuple[PracticePaths, Shape]:
         parser.error(str(error))
     # It is removed at the end, so nothing of anybody else may be in it.
     others = {entry.name for entry in paths.directory.iterdir()}
-    if others - {paths.lock.name, paths.log.name}:
+    if others - {paths.lock.name}:
         parser.error(f"{paths.directory} is not empty; name a new directory")
     paths.directory.chmod(0o700)
     return paths, shape
@@ -60,7 +61,7 @@ async def _serve(paths: PracticePaths, shape: Shape) -> None:
     threading.Thread(target=_wait_for_end_of_input, args=(loop, stop), daemon=True).start()
     _say(f"ready {paths.directory}")
     await stop.wait()
-    await server.close(servers)
+    server.close(servers)
 
 
 def _wait_for_end_of_input(loop: asyncio.AbstractEventLoop, stop: asyncio.Event) -> None:
@@ -71,8 +72,9 @@ def _wait_for_end_of_input(loop: asyncio.AbstractEventLoop, stop: asyncio.Event)
 
 
 def _say(line: str) -> None:
-    sys.stdout.write(line + "\n")
-    sys.stdout.flush()
+    # An owner that was killed reads no more.
+    with contextlib.suppress(BrokenPipeError):
+        os.write(sys.stdout.fileno(), line.encode() + b"\n")
 
 
 if __name__ == "__main__":

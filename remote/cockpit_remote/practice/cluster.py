@@ -16,7 +16,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import IO, Self
 
 from cockpit_remote.practice import remains
 from cockpit_remote.practice.layout import PracticePaths, Shape
@@ -36,10 +36,12 @@ class PracticeError(Exception):
 class Practice:
     """A running practice cluster, which ends with its owner: this process, however it dies."""
 
-    def __init__(self, paths: PracticePaths, server: subprocess.Popen[bytes], lock: int) -> None:
+    def __init__(self, paths: PracticePaths, shape: Shape, lock: int) -> None:
         self._paths = paths
-        self._server = server
-        self._lock = lock
+        self._held = contextlib.ExitStack()
+        self._held.callback(os.close, lock)
+        self._log = self._held.enter_context(os.fdopen(os.memfd_create("practice"), "w+b"))
+        self._server = _launch(paths, shape, lock, self._log)
         self._closed = False
 
     @classmethod
@@ -60,7 +62,7 @@ class Practice:
             paths.directory.mkdir(mode=0o700)
             lock = os.open(paths.lock, os.O_RDWR | os.O_CREAT, 0o600)
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        practice = cls(paths, _launch(paths, shape, lock), lock)
+        practice = cls(paths, shape, lock)
         try:
             practice._wait_until_ready()
         except BaseException:
@@ -87,16 +89,16 @@ class Practice:
         if self._closed:
             return 0
         self._closed = True
-        try:
-            told, _ = self._server.communicate(timeout=END_LIMIT_S)
-        except subprocess.TimeoutExpired:
-            self._server.kill()
-            told, _ = self._server.communicate()
-        number = told.rpartition(ENDED)[2].strip()
-        ended = int(number) if number.isdigit() else 0
-        if self.directory.exists():  # The server was killed before it could do it.
-            ended += _remove(self.directory)
-        os.close(self._lock)
+        with self._held:
+            try:
+                told, _ = self._server.communicate(timeout=END_LIMIT_S)
+            except subprocess.TimeoutExpired:
+                self._server.kill()
+                told, _ = self._server.communicate()
+            number = told.rpartition(ENDED)[2].strip()
+            ended = int(number) if number.isdigit() else 0
+            if self.directory.exists():  # The server was killed before it could do it.
+                ended += _remove(self.directory)
         return ended
 
     def __enter__(self) -> Self:
@@ -124,9 +126,9 @@ class Practice:
 
     def _why_not_ready(self, ended: bool) -> str:
         what = "ended at once" if ended else f"was not ready after {START_LIMIT_S:.0f} s"
-        lines = self._paths.log.read_text(errors="replace").strip().splitlines()
-        said = f" It said: {lines[-1]}" if lines else ""
-        return f"The practice cluster's server {what}.{said}"
+        self._log.seek(0)
+        lines = self._log.read().decode(errors="replace").strip().splitlines()
+        return f"The practice cluster's server {what}. It said: {lines[-1] if lines else 'nothing'}"
 
 
 def sweep() -> int:
@@ -141,19 +143,20 @@ def list_left() -> tuple[Path, ...]:
         return _left(base)
 
 
-def _launch(paths: PracticePaths, shape: Shape, lock: int) -> subprocess.Popen[bytes]:
+def _launch(
+    paths: PracticePaths, shape: Shape, lock: int, log: IO[bytes]
+) -> subprocess.Popen[bytes]:
     # -P: a file of the working directory must not pass for a module.
     command = [sys.executable, "-P", "-m", "cockpit_remote.practice", str(paths.directory)]
     command += ["--nodes", str(shape.nodes), "--slots", str(shape.slots), "--gpus", str(shape.gpus)]
-    with paths.log.open("wb") as log:
-        return subprocess.Popen(
-            command,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=log,
-            pass_fds=[lock],  # So that the lock is held until owner and server are both gone.
-            start_new_session=True,  # A Ctrl-C at the terminal is the owner's to answer.
-        )
+    return subprocess.Popen(
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=log,
+        pass_fds=[lock],  # So that the lock is held until owner and server are both gone.
+        start_new_session=True,  # A Ctrl-C at the terminal is the owner's to answer.
+    )
 
 
 @contextlib.contextmanager

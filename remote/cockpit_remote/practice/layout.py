@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -56,6 +56,10 @@ class NodePaths:
     def temporary(self) -> Path:
         return self.directory / "tmp"
 
+    def records(self) -> Iterator[Path]:
+        """The supervisors' records of the runs on the node."""
+        return self.state.glob("*/*/*/sup.json")
+
     def make(self) -> None:
         """Make the directories; the locks lie in a sticky one, as on a node that people share."""
         for directory in (self.home, self.locks, self.temporary):
@@ -75,10 +79,6 @@ class PracticePaths:
         return self.directory / "lock"
 
     @property
-    def log(self) -> Path:
-        return self.directory / "server.log"
-
-    @property
     def config(self) -> Path:
         return self.directory / "cockpit.toml"
 
@@ -96,6 +96,10 @@ class PracticePaths:
 
     def node(self, name: str) -> NodePaths:
         return NodePaths(self.directory / name)
+
+    def nodes(self) -> tuple[NodePaths, ...]:
+        """Those that were made, in whatever state the cluster died."""
+        return tuple(NodePaths(home.parent) for home in self.directory.glob("*/home"))
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from cockpit_remote.practice.layout import PracticePaths
+
 PRACTICE_MARK = "COCKPIT_PRACTICE"
 """In the environment of whatever runs on a practice node: the cluster's directory."""
 RUN_MARK = "COCKPIT_RUN"
@@ -148,7 +150,7 @@ def _records(directory: Path) -> tuple[set[str], set[tuple[int, int]]]:
     runs: set[str] = set()
     recorded: set[tuple[int, int]] = set()
     boot = (_PROC / "sys/kernel/random/boot_id").read_text().strip()
-    for path in directory.glob("*/home/.local/state/cockpit-node/*/*/*/sup.json"):
+    for path in (path for node in PracticePaths(directory).nodes() for path in node.records()):
         node, run, attempt = path.parts[-4:-1]
         runs.add(f"{run}/{attempt}/{node}")
         supervisor = _record(path)

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import pwd
-import signal
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import asyncssh
 
+from cockpit_remote.practice import session
 from cockpit_remote.practice.layout import (
     Address,
     NodePaths,
@@ -23,8 +22,6 @@ from cockpit_remote.practice.layout import (
 from cockpit_remote.practice.remains import PRACTICE_MARK
 
 KEY_TYPE = "ssh-ed25519"
-HANGUP_GRACE_S = 5.0
-"""How long a command may outlive its client before its process group is killed."""
 _SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
@@ -78,8 +75,10 @@ async def listen(paths: PracticePaths, shape: Shape) -> list[asyncssh.SSHAccepto
 async def _listen(
     node: PracticeNode, host_key: asyncssh.SSHKey, client: asyncssh.SSHKey
 ) -> asyncssh.SSHAcceptor:
-    async def session(process: asyncssh.SSHServerProcess[bytes]) -> None:
-        await _session(node, process)
+    async def attend(channel: session.Channel) -> None:
+        client, here = channel.get_extra_info("peername"), channel.get_extra_info("sockname")
+        connection = f"{client[0]} {client[1]} {here[0]} {here[1]}"
+        await session.run(channel, node.paths.home, node.environment(connection))
 
     return await asyncssh.create_server(
         asyncssh.SSHServer,
@@ -87,105 +86,14 @@ async def _listen(
         0,
         server_host_keys=[host_key],
         authorized_client_keys=asyncssh.import_authorized_keys(client.export_public_key().decode()),
-        process_factory=session,
+        process_factory=attend,
         encoding=None,
         line_editor=False,
         agent_forwarding=False,
     )
 
 
-async def close(servers: Sequence[asyncssh.SSHAcceptor]) -> None:
-    """Stop listening and drop every connection."""
+def close(servers: Sequence[asyncssh.SSHAcceptor]) -> None:
+    """Stop listening. Open connections end with the process, after their commands."""
     for server in servers:
         server.close()
-    await asyncio.gather(*(server.wait_closed() for server in servers))
-
-
-async def _session(node: PracticeNode, process: asyncssh.SSHServerProcess[bytes]) -> None:
-    """Run one command to its end, with the channel as its standard streams."""
-    command = ["/bin/sh", "-c", process.command] if process.command else ["/bin/sh"]
-    client, here = process.get_extra_info("peername"), process.get_extra_info("sockname")
-    environment = node.environment(f"{client[0]} {client[1]} {here[0]} {here[1]}")
-    if process.term_type is None:
-        child = await _start_on_pipes(node, process, command, environment)
-    else:
-        environment["TERM"] = process.term_type
-        child = await _start_on_terminal(node, process, command, environment)
-    process.set_redirect_pid(child.pid)
-    gone = asyncio.create_task(process.wait_closed())
-    ended = asyncio.create_task(child.wait())
-    await asyncio.wait({gone, ended}, return_when=asyncio.FIRST_COMPLETED)
-    if ended.done():
-        await process.stdout.drain()
-        await process.stderr.drain()
-        _tell_exit(process, ended.result())
-        await gone
-    else:
-        await _end_deserted(child, ended)
-
-
-async def _start_on_pipes(
-    node: PracticeNode,
-    process: asyncssh.SSHServerProcess[bytes],
-    command: Sequence[str],
-    environment: dict[str, str],
-) -> asyncio.subprocess.Process:
-    inputs, outputs, errors = os.pipe(), os.pipe(), os.pipe()
-    theirs = (inputs[0], outputs[1], errors[1])
-    child = await _start(node, command, environment, theirs)
-    await process.redirect(inputs[1], outputs[0], errors[0], send_eof=False)
-    return child
-
-
-async def _start_on_terminal(
-    node: PracticeNode,
-    process: asyncssh.SSHServerProcess[bytes],
-    command: Sequence[str],
-    environment: dict[str, str],
-) -> asyncio.subprocess.Process:
-    ours, theirs = os.openpty()
-    # A session leader's controlling terminal is the first one that it opens itself.
-    own_terminal = ["/bin/sh", "-c", f'exec "$@" 0<>{os.ttyname(theirs)} 1>&0 2>&0', "sh", *command]
-    child = await _start(node, own_terminal, environment, (theirs, os.dup(theirs), os.dup(theirs)))
-    await process.redirect(os.dup(ours), ours, send_eof=False)
-    return child
-
-
-async def _start(
-    node: PracticeNode,
-    command: Sequence[str],
-    environment: dict[str, str],
-    streams: tuple[int, int, int],
-) -> asyncio.subprocess.Process:
-    """Start a command in a session of its own; its ends of the streams are closed here."""
-    try:
-        return await asyncio.create_subprocess_exec(
-            *command,
-            stdin=streams[0],
-            stdout=streams[1],
-            stderr=streams[2],
-            cwd=node.paths.home,
-            env=environment,
-            umask=0o022,
-            start_new_session=True,
-        )
-    finally:
-        for stream in streams:
-            os.close(stream)
-
-
-def _tell_exit(process: asyncssh.SSHServerProcess[bytes], status: int) -> None:
-    if process.is_closing():
-        return
-    if status < 0:
-        process.exit_with_signal(signal.Signals(-status).name.removeprefix("SIG"))
-    else:
-        process.exit(status)
-
-
-async def _end_deserted(child: asyncio.subprocess.Process, ended: asyncio.Task[int]) -> None:
-    """The client went away and the pipes are closed: most commands end by that alone."""
-    await asyncio.wait({ended}, timeout=HANGUP_GRACE_S)
-    if not ended.done():
-        os.killpg(child.pid, signal.SIGKILL)
-        await ended
