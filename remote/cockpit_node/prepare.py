@@ -14,7 +14,7 @@ from cockpit_node.identity import user_name
 from cockpit_node.leases import is_locked
 from cockpit_node.node import Node
 from cockpit_node.paths import RunPaths, attempts
-from cockpit_node.records import Record, Unreadable
+from cockpit_node.records import Unreadable
 from cockpit_node.refused import Refused
 from cockpit_node.spec import Spec, parse
 from cockpit_node.start import start_supervisor

@@ -19,7 +19,7 @@ T = TypeVar("T")
 WAIT_S = 40.0
 
 
-def until(what: str, condition: Callable[[], T | None | bool], within_s: float = WAIT_S) -> T:
+def until(what: str, condition: Callable[[], T | bool | None], within_s: float = WAIT_S) -> T:
     """The first true value of `condition`."""
     give_up = time.monotonic() + within_s
     while True:
@@ -103,6 +103,12 @@ class Rig:
         record = records.read(paths.supervisor)
         assert record is not None
         return Identity(record["pid"], record["start"])
+
+    def stream(self, paths: RunPaths, name: str) -> str:
+        """What a stream of the run holds so far; "" while it does not exist."""
+        rows = records.rows(records.read(paths.streams), "streams")
+        places = [Path(row["path"]) for row in rows if row["name"] == name]
+        return places[0].read_text() if places and places[0].exists() else ""
 
     def text(self, name: str) -> str:
         path = self.work / name
