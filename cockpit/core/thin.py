@@ -48,15 +48,17 @@ def scaled(values: Sequence[float], low: float, high: float) -> list[float]:
 
 
 def ticks(low: float, high: float, count: int) -> list[float]:
-    """About `count` round numbers within the limits; the limits themselves where none fits."""
+    """At most `count` round numbers within the limits; the limits themselves where none fits."""
     if not high > low or count < 2:
         return [low]
     raw = (high - low) / count
-    magnitude = 10.0 ** math.floor(math.log10(raw)) if raw > 1e-290 else 0.0
-    step = next((magnitude * n for n in (1, 2, 5, 10) if magnitude * n >= raw), 0.0)
-    if step <= 0 or abs(low) / step > 1e12 or abs(high) / step > 1e12:
+    if raw < 1e-290 or raw < 1e-12 * max(abs(low), abs(high)):
         return [low, high]
-    first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
+    magnitude = 10.0 ** math.floor(math.log10(raw))
+    for step in (magnitude, 2 * magnitude, 5 * magnitude, 10 * magnitude):
+        first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
+        if last - first < count:
+            break
     found = [n * step for n in range(first, last + 1)]
     return found if len(found) > 1 else [low, high]
 

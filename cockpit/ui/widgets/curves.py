@@ -26,19 +26,27 @@ class Curve:
     """Values left out, restarts: in words."""
 
 
-def draw(points: Sequence[Point], width: int, height: int) -> Curve:
-    """Each attempt its own curve, over steps where there are any, else over minutes."""
-    attempts = sorted({point.attempt for point in points})
+def draw(
+    points: Sequence[Point], width: int, height: int, limits: tuple[float, float] | None = None
+) -> Curve:
+    """Each attempt its own curve, over steps where there are any, else over minutes.
+
+    `limits` are those of the values, where they are known beforehand.
+    """
     over, unit = _axis(points)
+    by_attempt: dict[int, list[Point]] = {}
+    for point in points:
+        by_attempt.setdefault(point.attempt, []).append(point)
     series = {
-        attempt: _series([point for point in points if point.attempt == attempt], over, width)
-        for attempt in attempts
+        attempt: thin([over(point) for point in some], [point.value for point in some], width)
+        for attempt, some in sorted(by_attempt.items())
     }
-    remarks = tuple(_remarks(series, unit))
-    drawn = {attempt: found for attempt, found in series.items() if found.xs}
+    remarks = (f"by {unit}", *_remarks(series, unit)) if points else ()
+    drawn = [found for found in series.values() if found.xs]
     if not drawn or width < LEAST_WIDTH or height < LEAST_HEIGHT:
         return Curve((), remarks)
-    return Curve(tuple(_plot(list(drawn.values()), unit, width, height)), remarks)
+    low, high = limits or (min(min(s.ys) for s in drawn), max(max(s.ys) for s in drawn))
+    return Curve(tuple(_plot(drawn, low, high, width, height)), remarks)
 
 
 def _axis(points: Sequence[Point]) -> tuple[Callable[[Point], float], str]:
@@ -48,17 +56,12 @@ def _axis(points: Sequence[Point]) -> tuple[Callable[[Point], float], str]:
     return (lambda point: (point.time - start) / 60), "min"
 
 
-def _series(points: Sequence[Point], over: Callable[[Point], float], width: int) -> Thinned:
-    return thin([over(point) for point in points], [point.value for point in points], width)
-
-
-def _plot(series: Sequence[Thinned], unit: str, width: int, height: int) -> list[str]:
+def _plot(series: Sequence[Thinned], low: float, high: float, width: int, height: int) -> list[str]:
     left, right = min(s.xs[0] for s in series), max(s.xs[-1] for s in series)
-    low, high = min(min(s.ys) for s in series), max(max(s.ys) for s in series)
     # plotext fails on very large, very small and equal values: it is given 0 to 1 and our labels.
     figure = Figure()
     figure.theme("clear")
-    figure.plotsize(width, height - 1)
+    figure.plotsize(width, height)
     figure.xlim(0, 1)
     figure.ylim(0, 1)
     for number, found in enumerate(series):
@@ -69,11 +72,10 @@ def _plot(series: Sequence[Thinned], unit: str, width: int, height: int) -> list
             figure.plot(xs, ys, marker="braille")
         if number:
             figure.vline(xs[0])
-    _label(figure.yticks, ticks(low, high, max(2, height // 4)), low, high)
-    marks = ticks(left, right, max(2, width // 16))
-    _label(figure.xticks, marks, left, right)
+    _label(figure.yticks, ticks(low, high, max(3, height // 3)), low, high)
+    _label(figure.xticks, ticks(left, right, max(3, width // 16)), left, right)
     rows = figure.build().replace(_RESET, "").rstrip("\n").split("\n")
-    return [visible(row.ljust(width)) for row in (*rows, unit.rjust(width - 1))]
+    return [visible(row) for row in rows]
 
 
 def _label(

@@ -36,12 +36,14 @@ class Topic:
     unit: str
     waits_for: str
     """What has to happen before there is a first point."""
+    limits: tuple[float, float] | None = None
+    """Of the values, where they are known beforehand."""
 
 
 TOPICS = (
     Topic("loss", "loss", "", "the first step that logs a loss"),
     Topic("tokens_per_s", "tokens/s", "tok/s", "the second step that logs tokens_per_s"),
-    Topic("gpu_used_pct", "GPU use", "%", "a reading of a GPU of the job"),
+    Topic("gpu_used_pct", "GPU use", "%", "a reading of a GPU of the job", (0, 100)),
 )
 
 
@@ -60,7 +62,7 @@ class Graph(Widget):
 
     def render(self) -> Content:
         width, height = self.size
-        curve = draw(self.points, width, height - 1)
+        curve = draw(self.points, width, height - 1, self.topic.limits)
         lines = [self._title(curve.remarks)]
         if curve.rows:
             lines += [self._coloured(row) for row in curve.rows]
@@ -71,12 +73,14 @@ class Graph(Widget):
     def _title(self, remarks: Sequence[str]) -> Content:
         newest = short(self.points[-1].value) if self.points else "none"
         value = f"{newest} {self.topic.unit}".rstrip()
-        notes = f"  {' · '.join(remarks)}" if remarks else ""
-        room = max(0, self.size.width - cell_len(self.topic.title) - cell_len(value) - 3)
+        axis, *troubles = remarks or [""]
+        notes = "".join(f"  {trouble}" for trouble in troubles)
+        room = self.size.width - sum(map(cell_len, (self.topic.title, value, axis))) - 5
         return Content.assemble(
             (f" {self.topic.title} ", "bold $foreground"),
             (f"{value} ", f"bold {self._colour}"),
-            (set_cell_size(notes, room) if cell_len(notes) > room else notes, "$warning"),
+            f" {axis} ",
+            (notes if cell_len(notes) <= room else set_cell_size(notes, max(0, room)), "$warning"),
         )
 
     def _absence(self) -> list[Content]:

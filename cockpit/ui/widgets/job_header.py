@@ -83,7 +83,7 @@ class JobHeader(Widget):
         state, *rest = identity(job, cluster.now.wall, attempt)
         return Content.assemble(
             (f" {letter} ", f"bold ${colour(letter)}"),
-            (visible(_shortened(job.name, 40)), "bold"),
+            (_shortened(visible(job.name, 64), max(16, self.size.width // 4)), "bold"),
             f"{GAP}#{job.id}{GAP}",
             (state, f"bold {STATE_COLOURS.get(job.state, '$foreground')}"),
             _joined(rest),
@@ -103,8 +103,8 @@ def _joined(words: Sequence[str]) -> str:
     return "".join(GAP + word for word in words)
 
 
-def _shortened(name: str, limit: int) -> str:
-    return name if len(name) <= limit else f"{name[: limit - 1]}…"
+def _shortened(name: str, cells: int) -> str:
+    return name if cell_len(name) <= cells else f"{set_cell_size(name, cells - 1).rstrip()}…"
 
 
 def _cut(row: Content, width: int) -> Content:
