@@ -43,6 +43,11 @@ def put(text: str = "") -> None:
     click.echo(visible(text))
 
 
+def put_raw(text: str) -> None:
+    """One line on stdout that was made safe already."""
+    click.echo(text)
+
+
 def put_json(record: Any) -> None:
     """One record a line; odd floats travel as null."""
     click.echo(json.dumps(_finite(record)))

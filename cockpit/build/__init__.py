@@ -1,0 +1,1 @@
+"""The composition root: the only place where screen, engine and SSH meet."""

@@ -1,0 +1,112 @@
+"""Logs straight from the nodes, for a command that runs while no engine does."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+
+from cockpit.build.links import Look, looking
+from cockpit.build.place import Place
+from cockpit.core.jobs import Job, Part, Stream
+from cockpit.engine.ports import (
+    Appended,
+    Ended,
+    FollowEvent,
+    FollowHandle,
+    Refusal,
+    Replaced,
+    Unreachable,
+)
+from cockpit.engine.spool import Line
+from cockpit.engine.spool.streams import read_entries
+
+CONNECT_S = 30.0
+QUIET_S = 1.0
+"""Without `follow`: what did not come within this after the last line is not waited for."""
+CREDIT = 1024 * 1024
+
+
+@dataclass(slots=True)
+class _Tail:
+    part: Part
+    stream: Stream
+    lines: asyncio.Queue[Line | None]
+    rest: bytes = b""
+    handle: FollowHandle | None = None
+    pieces: int = field(default=0)
+    """Bytes not granted back yet."""
+
+    def heard(self, event: FollowEvent) -> None:
+        match event:
+            case Appended(_, data):
+                *whole, self.rest = (self.rest + data).split(b"\n")
+                for text in whole:
+                    self.lines.put_nowait(self._line(text))
+                self.pieces += len(data)
+                if self.handle is not None:
+                    self.handle.grant(self.pieces)
+                    self.pieces = 0
+            case Replaced(message):
+                self.rest = b""
+                self.lines.put_nowait(self._line(message.encode()))
+            case Ended():
+                if self.rest:
+                    self.lines.put_nowait(self._line(self.rest))
+                self.lines.put_nowait(None)
+
+    def _line(self, text: bytes) -> Line:
+        return Line(self.stream.name, self.part.node, self.stream.rank, text[:4096])
+
+
+async def direct_lines(place: Place, job: Job, follow: bool) -> AsyncIterator[Line]:
+    """Lines after those in the spool, until every stream ended; without `follow`, those that are there."""
+    kept = _kept(place, job)
+    lines: asyncio.Queue[Line | None] = asyncio.Queue()
+    async with looking(place) as look:
+        await look.settled(CONNECT_S)
+        left = 0
+        for part in job.parts:
+            for stream in part.streams:
+                left += await _open(look, job, _Tail(part, stream, lines), kept.get(stream.name, 0))
+        while left:
+            try:
+                async with asyncio.timeout(None if follow else QUIET_S):
+                    line = await lines.get()
+            except TimeoutError:
+                return
+            if line is None:
+                left -= 1
+            else:
+                yield line
+
+
+async def _open(look: Look, job: Job, tail: _Tail, offset: int) -> int:
+    """1 if the stream is followed now, else 0 and a line that says why not."""
+    body = {
+        "run": job.run,
+        "attempt": job.attempt,
+        "name": tail.stream.name,
+        "offset": offset,
+        "credit": CREDIT,
+    }
+    try:
+        tail.handle = await look.nodes.follow(tail.part.node, body, tail.heard)
+    except (Refusal, Unreachable) as error:
+        tail.heard(Replaced(f"cannot be read: {error}"))
+        return 0
+    tail.handle.grant(tail.pieces)
+    tail.pieces = 0
+    return 1
+
+
+def _kept(place: Place, job: Job) -> dict[str, int]:
+    """Bytes of each stream that are in the spool."""
+    directory = place.paths.spool(job.run, job.attempt)
+    entries, _ = read_entries(directory)
+    sizes: dict[str, int] = {}
+    for entry in entries.values():
+        path = directory / entry.file
+        sizes[entry.name] = os.path.getsize(path) if path.exists() else 0
+    return sizes

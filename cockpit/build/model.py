@@ -1,0 +1,130 @@
+"""What the screens stand on: a snapshot from the engine or the viewer, orders into the store."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Protocol
+
+from cockpit.build.curves import Curves
+from cockpit.build.place import Place
+from cockpit.core.cluster import Cluster
+from cockpit.core.jobs import Checkpoint, Resume
+from cockpit.core.moves import checkpoint_directory
+from cockpit.core.request import Request
+from cockpit.engine import hearsay
+from cockpit.engine.ids import new_run
+from cockpit.engine.orders import cancel_body, restart_body
+from cockpit.engine.ports import Nodes, Refusal, Unreachable
+from cockpit.engine.store import Store
+from cockpit.ui.model import Found, Happening, Point, Unavailable
+
+CHECKPOINTS_TIMEOUT_S = 60.0
+
+
+class Source(Protocol):
+    """An engine or a viewer."""
+
+    @property
+    def snapshot(self) -> Cluster: ...
+
+    @property
+    def alert(self) -> str: ...
+
+
+class LiveModel:
+    """Implements cockpit.ui.model.Model."""
+
+    def __init__(self, place: Place, store: Store) -> None:
+        jobs, _ = store.jobs()
+        cluster = place.cluster()
+        self._first = Cluster(name=cluster.name, nodes=cluster.nodes, jobs=jobs)
+        self._place = place
+        self._store = store
+        self._curves = Curves(store)
+        self._source: Source | None = None
+        self._nodes: Nodes | None = None
+        self.engine = "engine: starting"
+        self.failure = ""
+        """Why the engine stopped, for people."""
+
+    def connect(self, source: Source, nodes: Nodes, engine: str) -> None:
+        """The links are there: from now on the snapshot is live."""
+        self._source, self._nodes, self.engine = source, nodes, engine
+
+    @property
+    def cluster(self) -> Cluster:
+        return self._source.snapshot if self._source else self._first
+
+    @property
+    def alert(self) -> str:
+        return self.failure or (self._source.alert if self._source else "")
+
+    def submit(self, request: Request) -> None:
+        self._store.submit(request.run, time.time(), request)
+
+    def cancel(self, job: int, grace_s: int | None = None) -> None:
+        self._store.order(new_run(), time.time(), "cancel", job, cancel_body(grace_s))
+
+    def restart(self, job: int, checkpoint: str | None = None) -> None:
+        wanted = Resume.NEWEST if checkpoint is None else Checkpoint(_step(checkpoint), checkpoint)
+        self._store.order(new_run(), time.time(), "restart", job, restart_body(wanted))
+
+    def metrics(self, job: int) -> Mapping[str, Sequence[Point]]:
+        return self._curves.of(job)
+
+    def happenings(self, job: int | None = None) -> Sequence[Happening]:
+        return [Happening(line.time, line.job, line.text) for line in self._store.history(job)]
+
+    async def checkpoints(self, job: int) -> Sequence[Found]:
+        found = self.cluster.jobs.get(job)
+        if found is None or found.home is None or self._nodes is None:
+            raise Unavailable("it never ran, so there is no checkpoint to look for yet")
+        return await list_checkpoints(self._nodes, self.cluster, job)
+
+    def logs(self, job: int, attempt: int) -> Path:
+        return self._place.paths.spool(self.cluster.jobs[job].run, attempt)
+
+    def new_run(self) -> str:
+        return new_run()
+
+
+def _step(path: str) -> int:
+    """From the name of our trainer's checkpoint directories; 0 for any other."""
+    digits = path.rstrip("/").rpartition("/")[2].rpartition("-")[2]
+    return int(digits) if digits.isdecimal() else 0
+
+
+async def list_checkpoints(nodes: Nodes, cluster: Cluster, number: int) -> Sequence[Found]:
+    """Newest step first, from the node of rank 0. Raises Unavailable."""
+    job = cluster.jobs[number]
+    assert job.home is not None
+    node = cluster.nodes.get(job.home)
+    if node is None or node.facts is None or not node.is_up:
+        why = f": {node.error}" if node and node.error else ""
+        raise Unavailable(f"{job.home} holds the checkpoints and does not answer{why}")
+    body = {"dir": checkpoint_directory(cluster, job)}
+    try:
+        async with asyncio.timeout(CHECKPOINTS_TIMEOUT_S):
+            reply = await nodes.request(job.home, "checkpoints", body, CHECKPOINTS_TIMEOUT_S)
+    except (Refusal, Unreachable, TimeoutError) as error:
+        raise Unavailable(f"{job.home} could not list {body['dir']}: {error}") from error
+    rows = [_found(row) for row in hearsay.rows(reply.get("checkpoints"))]
+    return sorted((row for row in rows if row is not None), key=lambda row: -row.step)
+
+
+def _found(row: Mapping[str, object]) -> Found | None:
+    step, path = hearsay.whole(row.get("step")), row.get("path")
+    if step is None or not isinstance(path, str):
+        return None
+    return Found(
+        step=step,
+        path=path,
+        complete=row.get("complete") is True,
+        reason=hearsay.text(row.get("reason")),
+        bytes=hearsay.whole(row.get("bytes")) or 0,
+        time=hearsay.number(row.get("time")),
+        world_size=hearsay.whole(row.get("world_size")),
+    )

@@ -1,0 +1,62 @@
+"""The cockpit in a terminal: the engine inside if nobody runs it yet, a second window else."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+
+from cockpit.build.links import open_nodes
+from cockpit.build.model import LiveModel
+from cockpit.build.place import Place
+from cockpit.engine.lock import EngineLock, holder
+from cockpit.engine.loop import Engine
+from cockpit.engine.store import Store
+from cockpit.engine.viewer import Viewer
+
+
+async def show(place: Place, leaving: str = "") -> str:
+    """Until the person leaves; returns what to say after. `leaving` is what leaving ends, in words."""
+    from cockpit.ui.app import CockpitApp
+
+    store = place.store()
+    model = LiveModel(place, store)
+    app = CockpitApp(model, leaving=leaving)
+    lock = EngineLock(place.paths.lock)
+    work = asyncio.create_task(_serve(place, store, model, lock))
+    try:
+        return await app.run_async() or ""
+    finally:
+        work.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await work
+        lock.release()
+        store.close()
+
+
+async def _serve(place: Place, store: Store, model: LiveModel, lock: EngineLock) -> None:
+    """The engine, or the viewer of another's; its failure is shown, never hidden."""
+    await asyncio.sleep(0)
+    try:
+        nodes = await asyncio.to_thread(open_nodes, place)
+        if lock.acquire():
+            engine = Engine(place.cluster(), store, nodes, place.paths)
+            model.connect(engine, nodes, "engine: here")
+            await engine.run()
+        else:
+            viewer = Viewer(place.cluster(), store, nodes, place.paths)
+            model.connect(viewer, nodes, f"engine: pid {holder(place.paths.lock)}")
+            await viewer.run()
+    except Exception as error:
+        model.failure = f"the engine stopped ({error!r}); quit and start `cockpit` again"
+        raise
+
+
+async def run_daemon(place: Place, lock: EngineLock) -> None:
+    """The engine without a screen, until cancelled; the caller holds the lock."""
+    store = place.store()
+    try:
+        engine = Engine(place.cluster(), store, open_nodes(place), place.paths)
+        await engine.run()
+    finally:
+        store.close()
+        lock.release()
