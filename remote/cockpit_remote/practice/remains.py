@@ -12,8 +12,11 @@ from pathlib import Path
 
 from cockpit_remote.practice.layout import PracticePaths
 
-PRACTICE_MARK = "COCKPIT_PRACTICE"
-"""In the environment of whatever runs on a practice node: the cluster's directory."""
+PRACTICE_MARK = "GPU_COCKPIT_PRACTICE"
+"""In the environment of whatever runs on a practice node: the cluster's directory.
+
+Jobs do not inherit names that begin with COCKPIT_, and they must have this one.
+"""
 RUN_MARK = "COCKPIT_RUN"
 """In the environment of every process of a run: `<run id>/<attempt>/<node>`."""
 MAX_RECORD = 64 * 1024
