@@ -65,8 +65,8 @@ class Framed(Screen[None]):
         self.draw()
 
     def tick(self) -> None:
-        """Called by the app at 10 Hz."""
-        if self._is_whole:
+        """Called by the app at 10 Hz, also while it takes its screens down."""
+        if self._is_whole and self.app.is_running:
             self.draw()
 
     def draw(self) -> None:
