@@ -86,8 +86,7 @@ class _View:
         if self.spec is None or self.message is not None:
             return "unknown", None
         if self.end is not None and left is not None:
-            # Its units are not free before everything is gone.
-            return ("ended", []) if left == 0 else ("stopping", self._members())
+            return self._ending(left)
         if said == "refused":
             return said, []
         if self.supervised:
@@ -97,6 +96,12 @@ class _View:
             return "unknown", None
         members = self._members()
         return ("unsupervised" if members else "lost"), members
+
+    def _ending(self, left: int) -> tuple[str, list[Process]]:
+        """It has ended once everything is gone and its units are free."""
+        members = self._members() if left else []
+        freed = not self.supervised or text(self.supervisor, "state") == "ended"
+        return ("ended" if freed and not members else "stopping"), members
 
     def ranks(self, members: list[Process] | None) -> list[tuple[int, int]]:
         """(rank, pid) of the processes that are ranks."""

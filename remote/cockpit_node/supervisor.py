@@ -51,6 +51,7 @@ class Supervisor:
         self._heart = Heart(spec, self._outputs, self._children, self._journal)
         self._port: HeldPort | None = None
         self._started: float | None = None
+        self._has_ended = False
         self._memory_kills = ending.memory_kills()
 
     def run(self) -> None:
@@ -61,10 +62,11 @@ class Supervisor:
         try:
             self._prepare()
         except Refused as refusal:
+            self._heart.leases.release()
             self._journal.refused(refusal)
-        else:
-            self._await_go_and_start()
-        self._heart.leases.release()
+            return
+        self._await_go_and_start()
+        self._close()
 
     def adopt(self, before: Record) -> None:
         """Go on with a run whose supervisor died, by what that wrote down."""
@@ -82,7 +84,7 @@ class Supervisor:
         self._journal.state(text(before, "state") or "started")
         self._heart.started()
         self._see_through(Adopted(launcher))
-        self._heart.leases.release()
+        self._close()
 
     def _prepare(self) -> None:
         self._heart.leases = leases.take(self._holders())
@@ -125,6 +127,7 @@ class Supervisor:
         with only_one(self._paths):
             if self._orders.told_to_go or self._orders.aborted:
                 return False
+            self._heart.leases.release()
             waited = f"it was not told to go within {self._spec.confirm_s:g} s"
             self._journal.refused(Refused("Expired", f"{waited}; prepare it again", retry=True))
             remove(self._paths)
@@ -243,7 +246,13 @@ class Supervisor:
 
     def _record_end(self, end: Ending, left: int = 0) -> None:
         self._journal.exit(end.record(self._started, left))
-        self._journal.state("ended")
+        self._has_ended = True
+
+    def _close(self) -> None:
+        """Free the units, and only then say that the run has ended: the next may start at once."""
+        self._heart.leases.release()
+        if self._has_ended:
+            self._journal.state("ended")
 
 
 def _stopped(reason: str) -> str:

@@ -24,7 +24,7 @@ def undo(node: Node, paths: RunPaths, claim: str | None) -> None:
         return
     revive(node, paths)
     give_up = time.monotonic() + UNDO_S
-    while not _is_empty(paths):
+    while not _is_empty(node, paths):
         if time.monotonic() > give_up:
             left = (
                 records.text(records.read_if_whole(paths.exit), "reason")
@@ -42,7 +42,9 @@ def revive(node: Node, paths: RunPaths) -> None:
         start_supervisor(paths)
 
 
-def _is_empty(paths: RunPaths) -> bool:
-    if records.text(records.read_if_whole(paths.supervisor), "state") == "refused":
-        return True
-    return records.whole(records.read_if_whole(paths.exit), "leftovers") == 0
+def _is_empty(node: Node, paths: RunPaths) -> bool:
+    """Whether it is over and the units are free."""
+    state = records.text(records.read_if_whole(paths.supervisor), "state")
+    left = records.whole(records.read_if_whole(paths.exit), "leftovers")
+    freed = state == "ended" or not supervisor_lives(paths, node.table(POLL_S))
+    return state == "refused" or (left == 0 and freed)

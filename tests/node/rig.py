@@ -14,9 +14,10 @@ from cockpit_node import records, runs
 from cockpit_node.node import GpuProcesses
 from cockpit_node.paths import RunPaths
 from cockpit_node.processes import Identity, environ, lives, process, table, variable
+from cockpit_node.states import RunState
 
 T = TypeVar("T")
-WAIT_S = 40.0
+WAIT_S = 90.0
 
 
 def until(what: str, condition: Callable[[], T | bool | None], within_s: float = WAIT_S) -> T:
@@ -79,7 +80,7 @@ class Rig:
             runs.confirm(self.node, run, attempt)
         return self.node.paths(run, attempt)
 
-    def look(self, paths: RunPaths) -> runs.RunState:
+    def look(self, paths: RunPaths) -> RunState:
         return runs.look(self.node, paths.run, paths.attempt)
 
     def ended(self, paths: RunPaths) -> dict[str, Any]:
@@ -92,7 +93,7 @@ class Rig:
 
         return until(f"the end of run {paths.run}", record)
 
-    def state(self, paths: RunPaths, *wanted: str) -> runs.RunState:
+    def state(self, paths: RunPaths, *wanted: str) -> RunState:
         """The run, once it is in one of the states."""
         return until(
             f"run {paths.run} {' or '.join(wanted)}",
