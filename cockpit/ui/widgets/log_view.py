@@ -140,11 +140,17 @@ class LogView(ScrollView, can_focus=True):
     def action_scroll_end(self) -> None:
         self.following = True
 
+    def action_scroll_down(self) -> None:
+        self._move(1)
+
+    def action_scroll_up(self) -> None:
+        self._move(-1)
+
     def action_half_down(self) -> None:
-        self.scroll_relative(y=self.size.height // 2, animate=False)
+        self._move(self.size.height // 2)
 
     def action_half_up(self) -> None:
-        self.scroll_relative(y=-(self.size.height // 2), animate=False)
+        self._move(-(self.size.height // 2))
 
     def action_scroll_left(self) -> None:
         self._left = max(0, self._left - SIDE_STEP)
@@ -212,8 +218,13 @@ class LogView(ScrollView, can_focus=True):
             self._redraw()
         self.post_message(self.Moved())
 
+    def _move(self, lines: int) -> None:
+        self.scroll_relative(y=lines, animate=False)
+
     def _jump(self, line: int) -> None:
-        self.scroll_to(y=line, animate=False, immediate=True)
+        # An animation that ends just there must not be stopped from within its last step.
+        if line != self.scroll_y:
+            self.scroll_to(y=line, animate=False, immediate=True)
 
     def _redraw(self) -> None:
         self._window = []
