@@ -7,7 +7,7 @@ import sys
 import threading
 import time
 import traceback
-from typing import Any, Callable, NamedTuple
+from typing import Any, NamedTuple
 
 from cockpit_node import identity, leases, paths, runs
 from cockpit_node.body import BadOrder, Body, maybe_number, maybe_text, number, table, text
@@ -15,12 +15,15 @@ from cockpit_node.follow import Follower
 from cockpit_node.outbox import Outbox
 from cockpit_node.probe.reading import EVERY_S, Readings, Setting
 from cockpit_node.refused import Refused
+from cockpit_node.threads import start
 from cockpit_node.verbs import Verbs
 from cockpit_node.watch import RunWatcher
 from cockpit_node.wire import Message
 
 MAX_ORDERS = 64
 """Orders in work at once; one more holds up the reading of the link, and so the operator."""
+MAX_REASON = 4096
+"""Characters of a refusal's sentence."""
 
 
 class Greeting(NamedTuple):
@@ -61,11 +64,16 @@ class Desk:
         """Answer the operator's `hello` and start everything that reports to it."""
         greeting = Greeting.of(message)
         root = paths.state_root(greeting.state_dir)
+        paths.attempts(root, greeting.node)
         outbox.send(identity.hello(root, greeting.interface))
         disks = ["/", root, os.path.expanduser("~")]
         readings = Readings(Setting(greeting.node, greeting.slots, disks), _held)
         node = runs.Node(greeting.node, root, greeting.client, readings.gpu_processes)
-        watcher = RunWatcher(os.path.join(root, greeting.node), node.look, outbox.send)
+        watcher = RunWatcher(
+            lambda: paths.attempts(root, node.name),
+            lambda run, attempt: runs.look(node, run, attempt),
+            outbox.send,
+        )
         follower = Follower(outbox.send_log)
         readings.start()
         start("readings", lambda: _send_readings(readings, outbox))
@@ -95,25 +103,21 @@ class Desk:
             self._room.release()
 
     def _answer(self, order: int, verb: str, body: Body) -> None:
-        reply: dict[str, Any] = {"type": "reply", "id": order, "ok": True}
         try:
-            reply["body"] = self._verbs.carry_out(verb, body)
+            reply = self._verbs.carry_out(verb, body)
+            self._outbox.send({"type": "reply", "id": order, "ok": True, "body": reply})
         except Refused as refused:
-            reply = _refusal(order, refused.code, refused.message, refused.retry)
+            self._refuse(order, refused.code, refused.message, refused.retry)
         except (BadOrder, paths.BadPath) as error:
-            reply = _refusal(order, "BadOrder", str(error), False)
+            self._refuse(order, "BadOrder", str(error), False)
         # A fault of ours must reach the operator as an answer, not as a silence.
         except Exception as error:  # noqa: BLE001
             traceback.print_exc(file=sys.stderr)
-            reply = _refusal(
-                order, "Fault", f"{verb} failed: {type(error).__name__}: {error}", False
-            )
-        self._outbox.send(reply)
+            self._refuse(order, "Fault", f"{verb} failed: {type(error).__name__}: {error}", False)
 
-
-def start(name: str, run: Callable[[], None]) -> None:
-    """A thread that ends with the process."""
-    threading.Thread(target=run, name=name, daemon=True).start()
+    def _refuse(self, order: int, code: str, message: str, retry: bool) -> None:
+        error = {"code": code, "message": message[:MAX_REASON], "retry": retry}
+        self._outbox.send({"type": "reply", "id": order, "ok": False, "error": error})
 
 
 def _held(units: list[str]) -> list[dict[str, Any]]:
@@ -125,8 +129,3 @@ def _send_readings(readings: Readings, outbox: Outbox) -> None:
     while True:
         outbox.send_reading(readings.read())
         time.sleep(EVERY_S)
-
-
-def _refusal(order: int, code: str, message: str, retry: bool) -> Message:
-    error = {"code": code, "message": message, "retry": retry}
-    return {"type": "reply", "id": order, "ok": False, "error": error}

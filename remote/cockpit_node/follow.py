@@ -10,6 +10,8 @@ from cockpit_node.wire import MAX_CHUNK, Chunk, Frame
 
 POLL_S = 0.1
 """Between two looks at files that had nothing new."""
+SEARCH_POLLS = 5
+"""Idle looks between two searches for a file that nobody has named yet."""
 IDENTITY_POLLS = 10
 """Idle looks between two checks that a path still names the file that is open."""
 
@@ -79,7 +81,8 @@ class Stream:
             self._descriptor = None
 
     def _open(self) -> bool:
-        self._path = self.find()
+        if self.idle % SEARCH_POLLS == 0:
+            self._path = self.find()
         if self._path is None:
             return False
         try:

@@ -18,14 +18,15 @@ class Outbox:
     def __init__(self, write: Callable[[bytes], None]) -> None:
         self._write = write
         self._changed = threading.Condition()
-        self._control: deque[Message] = deque()
+        self._control: deque[bytes] = deque()
         self._reading: Message | None = None
         self._log: deque[Frame] = deque()
 
     def send(self, message: Message) -> None:
-        """Queue a control message; goes before everything else."""
+        """Queue a control message; goes before everything else. Raises WireError if too long."""
+        frame = encode(message)
         with self._changed:
-            self._control.append(message)
+            self._control.append(frame)
             self._changed.notify_all()
 
     def send_reading(self, message: Message) -> None:
@@ -42,19 +43,18 @@ class Outbox:
             self._changed.notify_all()
 
     def run(self) -> None:
-        """Send for ever; returns by the OSError of a link that is gone."""
+        """Send for ever; ends by the OSError of a link that is gone."""
         while True:
-            frame = self._next()
-            self._write(encode_chunk(frame) if isinstance(frame, Chunk) else encode(frame))
+            self._write(self._next())
 
-    def _next(self) -> Frame:
+    def _next(self) -> bytes:
         with self._changed:
             self._changed.wait_for(lambda: self._control or self._reading or self._log)
             if self._control:
                 return self._control.popleft()
             if self._reading is not None:
                 reading, self._reading = self._reading, None
-                return reading
+                return encode(reading)
             frame = self._log.popleft()
             self._changed.notify_all()
-            return frame
+        return encode_chunk(frame) if isinstance(frame, Chunk) else encode(frame)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
-import signal
 import sys
-import threading
-from typing import Callable, NoReturn
+from typing import NoReturn
 
+from cockpit_node import threads
 from cockpit_node.body import BadOrder
 from cockpit_node.desk import Desk
 from cockpit_node.outbox import Outbox
@@ -24,13 +22,12 @@ def main() -> NoReturn:
     # Whatever prints now cannot get between frames; the operator keeps it for diagnosis.
     os.dup2(2, 1)
     outbox = Outbox(lambda data: _write(link, data))
-    threading.Thread(target=_until_gone, args=(outbox.run,), name="writer", daemon=True).start()
+    threads.start("writer", outbox.run)
     try:
         _read(outbox)
     except (WireError, BadOrder, BadPath, OSError) as error:
         sys.stderr.write(f"{error}\n")
-        sys.stderr.flush()
-    _leave()
+    threads.leave()
 
 
 def _read(outbox: Outbox) -> None:
@@ -53,32 +50,3 @@ def _write(descriptor: int, data: bytes) -> None:
     view = memoryview(data)
     while view:
         view = view[os.write(descriptor, view) :]
-
-
-def _until_gone(run: Callable[[], None]) -> None:
-    try:
-        run()
-    except OSError:
-        _leave()
-
-
-def _leave() -> NoReturn:
-    """End this process and the probes it started; supervisors are nobody's children."""
-    for pid in _children():
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGKILL)
-    os._exit(0)
-
-
-def _children() -> list[int]:
-    mine = str(os.getpid())
-    return [int(pid) for pid in os.listdir("/proc") if pid.isdigit() and _parent(pid) == mine]
-
-
-def _parent(pid: str) -> str | None:
-    try:
-        with open(f"/proc/{pid}/stat", "rb") as file:
-            # The name may hold spaces and brackets; the fields after the last one do not.
-            return file.read().rpartition(b")")[2].split()[1].decode()
-    except OSError:
-        return None

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any, Callable, Dict, Mapping
 
 from cockpit_node import checkpoints, paths, records, runs
-from cockpit_node.body import BadOrder, Body, maybe_number, number, seconds, table, text
+from cockpit_node.body import BadOrder, Body, maybe_number, maybe_text, number, seconds, table, text
 from cockpit_node.follow import Follower, Stream
 from cockpit_node.probe.reading import Readings
-from cockpit_node.watch import RunWatcher
+from cockpit_node.watch import RunState, RunWatcher, settled
 
 Reply = Dict[str, Any]
 
@@ -58,7 +58,7 @@ class Verbs:
     def _prepare(self, body: Body) -> Reply:
         # A GPU that nobody has looked at yet may be in foreign use.
         self._readings.wait(FIRST_READING_S)
-        return {"port": runs.prepare(self._node, table(body, "spec"))}
+        return {"port": runs.prepare(self._node, dict(table(body, "spec")))}
 
     def _go(self, body: Body) -> Reply:
         port = maybe_number(body, "port")
@@ -70,7 +70,8 @@ class Verbs:
         return {}
 
     def _abort(self, body: Body) -> Reply:
-        runs.abort(self._node, text(body, "run"), number(body, "attempt"))
+        claim = maybe_text(body, "claim")
+        runs.abort(self._node, text(body, "run"), number(body, "attempt"), claim)
         return {}
 
     def _stop(self, body: Body) -> Reply:
@@ -83,17 +84,20 @@ class Verbs:
         return runs.signal_ranks(self._node, run, attempt, text(body, "signal"))
 
     def _runs(self, _: Body) -> Reply:
-        return {"runs": runs.runs(self._node)}
+        return {"runs": [settled(self._looked, state) for state in runs.runs(self._node)]}
 
     def _look(self, body: Body) -> Reply:
-        return runs.look(self._node, text(body, "run"), number(body, "attempt"))
+        return settled(self._looked, self._looked(text(body, "run"), number(body, "attempt")))
+
+    def _looked(self, run: str, attempt: int) -> RunState:
+        return runs.look(self._node, run, attempt)
 
     def _checkpoints(self, body: Body) -> Reply:
         return {"checkpoints": checkpoints.checkpoints(text(body, "dir"))}
 
     def _follow(self, body: Body) -> Reply:
         run, attempt, name = text(body, "run"), number(body, "attempt"), text(body, "name")
-        place = paths.RunPaths.of(self._node.root, self._node.name, run, attempt)
+        place = self._node.paths(run, attempt)
         stream = Stream(
             number(body, "stream"),
             lambda: _path_of(place, name),

@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import threading
 import time
-from typing import Any, Callable, Dict, Iterator, NamedTuple, Tuple
+from typing import Any, Callable, Dict, Iterable, NamedTuple, Tuple
+
+from cockpit_node.paths import RunPaths
 
 EVERY_S = 0.25
 DISCOVER_S = 1.0
@@ -20,18 +22,32 @@ Key = Tuple[str, int]
 RunState = Dict[str, Any]
 
 
+DOUBTFUL: frozenset[str] = frozenset({"lost", "unsupervised"})
+"""States that a supervisor born between two reads of one look can be mistaken for."""
+
+
+def settled(look: Callable[[str, int], RunState], state: RunState) -> RunState:
+    """`state`, looked at once more if it says that nobody supervises the run."""
+    return look(state["run"], state["attempt"]) if state["state"] in DOUBTFUL else state
+
+
 class RunWatcher:
     """The runs of one node name; `run` is one thread."""
 
     def __init__(
-        self, home: str, look: Callable[[str, int], RunState], send: Callable[[RunState], None]
+        self,
+        found: Callable[[], Iterable[RunPaths]],
+        look: Callable[[str, int], RunState],
+        send: Callable[[RunState], None],
     ) -> None:
-        self._home = home
-        """Directory of the node name: `<home>/<run id>/<attempt>/`."""
+        self._found = found
+        """Every attempt that has a directory here."""
         self._look = look
         self._send = send
-        self._over: set[Key] = set()
+        self._over: dict[Key, tuple[int, ...]] = {}
+        """By which spec; a refused attempt may be prepared again under its number."""
         self._live: dict[Key, _Seen] = {}
+        self._began = False
         self._discover_at = 0.0
         self._wake = threading.Event()
 
@@ -54,57 +70,49 @@ class RunWatcher:
         """Report every run that changed; `now` in monotonic seconds."""
         if now >= self._discover_at:
             self._discover_at = now + DISCOVER_S
-            for key in _attempts(self._home):
-                if key not in self._over:
-                    self._live.setdefault(key, _Seen())
-        for key, seen in list(self._live.items()):
-            sign = self._sign(key)
+            for paths in self._found():
+                key = (paths.run, paths.attempt)
+                if key in self._over and self._over[key] != _stamp(paths.spec):
+                    del self._over[key]
+                if key not in self._over and key not in self._live:
+                    self._live[key] = _Seen(paths, is_history=not self._began)
+            self._began = True
+        for seen in list(self._live.values()):
+            sign = _sign(seen.paths)
             if sign != seen.sign or now - seen.at >= LOOK_AGAIN_S:
-                self._visit(key, _Seen(sign, now, seen.state))
+                self._visit(seen._replace(sign=sign, at=now))
 
-    def _visit(self, key: Key, seen: _Seen) -> None:
-        state = self._look(*key)
-        over = state["state"] in OVER or not os.path.isdir(self._directory(key))
+    def _visit(self, seen: _Seen) -> None:
+        key = (seen.paths.run, seen.paths.attempt)
+        # Before the look: what is prepared anew meanwhile must not count as over.
+        spec = _stamp(seen.paths.spec)
+        state = settled(self._look, self._look(*key))
+        over = state["state"] in OVER or not os.path.isdir(seen.paths.directory)
         if over:
-            self._over.add(key)
+            self._over[key] = spec
             del self._live[key]
         else:
-            self._live[key] = seen._replace(state=state)
-        # What was over before this link began is history: `runs` tells it.
-        if state != seen.state and not (over and seen.state is None):
+            self._live[key] = seen._replace(state=state, is_history=False)
+        if state != seen.state and not (over and seen.is_history):
             self._send(state)
-
-    def _sign(self, key: Key) -> tuple[int, ...]:
-        """What changes whenever a file of the run directory is written or replaced."""
-        names = ("sup.json", "exit.json", "ranks.json", "confirm", "stop.json")
-        paths = (os.path.join(self._directory(key), name) for name in names)
-        return tuple(number for path in paths for number in _stamp(path))
-
-    def _directory(self, key: Key) -> str:
-        return os.path.join(self._home, key[0], str(key[1]))
 
 
 class _Seen(NamedTuple):
     """The last look at a run that is not over."""
 
+    paths: RunPaths
+    is_history: bool
+    """It was here before the link, and never seen alive: if it is over, `runs` tells of it."""
     sign: tuple[int, ...] = ()
     at: float = 0.0
     """Monotonic seconds."""
     state: RunState | None = None
 
 
-def _attempts(home: str) -> Iterator[Key]:
-    for run in _names(home):
-        for attempt in _names(os.path.join(home, run)):
-            if attempt.isdigit():
-                yield run, int(attempt)
-
-
-def _names(directory: str) -> list[str]:
-    try:
-        return os.listdir(directory)
-    except (FileNotFoundError, NotADirectoryError):
-        return []
+def _sign(paths: RunPaths) -> tuple[int, ...]:
+    """What changes whenever a file of the run directory is written or replaced."""
+    files = (paths.supervisor, paths.exit, paths.streams, paths.confirm, paths.stop, paths.abort)
+    return tuple(number for path in files for number in _stamp(path))
 
 
 def _stamp(path: str) -> tuple[int, ...]:

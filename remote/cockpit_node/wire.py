@@ -98,9 +98,26 @@ def _decode(kind: int, payload: bytes) -> Frame:
         stream, offset = _CHUNK.unpack_from(payload)
         return Chunk(stream, offset, payload[_CHUNK.size :])
     try:
-        message = json.loads(payload.decode("utf-8", "replace"))
+        message = json.loads(payload.decode("utf-8", "replace"), parse_constant=_refuse_constant)
+        if b"\\ud" in payload.lower():
+            message = _well_formed(message)
     except (ValueError, RecursionError) as error:
         raise WireError(f"a message that is not JSON: {error}") from error
     if not isinstance(message, dict) or not isinstance(message.get("type"), str):
         raise WireError("a message that is not an object with a type")
     return message
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is no number of JSON")
+
+
+def _well_formed(value: Any) -> Any:
+    """`value` with each lone surrogate replaced: no file, terminal or database takes one."""
+    if isinstance(value, str):
+        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if isinstance(value, list):
+        return [_well_formed(item) for item in value]
+    if isinstance(value, dict):
+        return {_well_formed(key): _well_formed(item) for key, item in value.items()}
+    return value

@@ -6,7 +6,6 @@ import asyncio
 import itertools
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import asyncssh
 
@@ -24,7 +23,7 @@ from cockpit_node.wire import PROTOCOL, Chunk, Decoder, Frame, Message, WireErro
 from cockpit_remote import bootstrap, connect
 from cockpit_remote.channel import Channel
 from cockpit_remote.failures import LinkFailed, explain
-from cockpit_remote.messages import BadMessage, check
+from cockpit_remote.messages import BadMessage, check, check_reply
 from cockpit_remote.streams import Sink, Stream
 from cockpit_remote.waiting import first_of, unless
 
@@ -82,7 +81,7 @@ class Link:
         finally:
             del self._replies[number]
         if reply.done():
-            return _body_of(reply.result())
+            return self._body_of(verb, reply.result())
         if self.ended.done():
             raise Unreachable(self.ended.result().message)
         raise Unreachable(f"{self.node} did not answer {verb!r} within {within_s:g} s")
@@ -106,6 +105,16 @@ class Link:
         self._end(LinkFailed(f"the link to {self.node} was closed"))
         await self._connection.ssh.wait_closed()
 
+    def _body_of(self, verb: str, reply: Message) -> Body:
+        if not reply["ok"]:
+            error = reply.get("error") or {"code": "Fault", "message": "no reason", "retry": False}
+            raise Refusal(error["code"], error["message"], error["retry"])
+        try:
+            return check_reply(verb, reply)
+        except BadMessage as error:
+            self._broken(error)
+            raise Unreachable(self.ended.result().message) from error
+
     def _send(self, message: Message) -> None:
         self._channel.write(encode(message))
 
@@ -126,13 +135,16 @@ class Link:
             for frame in self._decoder.feed(data):
                 self._take(frame)
         except (WireError, BadMessage) as error:
-            self._end(
-                LinkFailed(
-                    f"{self.node} broke the protocol: {error}. If a person did not, its agent is "
-                    "damaged or newer than this cockpit",
-                    needs_person=True,
-                )
+            self._broken(error)
+
+    def _broken(self, error: Exception) -> None:
+        self._end(
+            LinkFailed(
+                f"{self.node} broke the protocol: {error}. If a person did not, its agent is "
+                "damaged or newer than this cockpit",
+                needs_person=True,
             )
+        )
 
     def _take(self, frame: Frame) -> None:
         if isinstance(frame, Chunk):
@@ -222,13 +234,3 @@ async def open_link(
     except BaseException:
         connection.abort()
         raise
-
-
-def _body_of(reply: Message) -> Body:
-    if reply["ok"]:
-        body: Any = reply.get("body")
-        return body if body is not None else {}
-    error = reply.get("error") or {}
-    raise Refusal(
-        error.get("code", "Fault"), error.get("message", "no reason"), error.get("retry", False)
-    )

@@ -56,14 +56,51 @@ _LEASE = {
 _STREAM = {"name": str, "rank": Maybe(int), "stream": str, "size": Maybe(int)}
 _EXIT = {
     "code": Maybe(int),
-    "signal": Maybe(int),
+    "signal": Maybe(str),
     "stopped": bool,
     "reason": Maybe(str),
     "first_failure": Maybe(
-        {"rank": Maybe(int), "code": Maybe(int), "signal": Maybe(int), "message": Maybe(str)}
+        {"rank": Maybe(int), "code": Maybe(int), "signal": Maybe(str), "message": Maybe(str)}
     ),
     "leftovers": Maybe(int),
 }
+
+RUN_STATE: Mapping[str, Any] = {
+    "run": str,
+    "attempt": int,
+    "node": str,
+    "node_rank": Maybe(int),
+    "name": Maybe(str),
+    "user": Maybe(str),
+    "state": str,
+    "beat": Maybe(int),
+    "port": Maybe(int),
+    "units": Maybe(Each(str)),
+    "checkpoint_dir": Maybe(str),
+    "streams": Maybe(Each(_STREAM)),
+    "processes": Maybe(int),
+    "ranks": Maybe(Each({"rank": Maybe(int), "pid": int})),
+    "refusal": Maybe(FAILURE),
+    "exit": Maybe(_EXIT),
+}
+_CHECKPOINT = {
+    "step": int,
+    "path": str,
+    "complete": bool,
+    "reason": Maybe(str),
+    "bytes": Maybe(int),
+    "time": Maybe(float),
+    "world_size": Maybe(int),
+}
+
+REPLIES: Mapping[str, Mapping[str, Any]] = {
+    "prepare": {"port": Maybe(int)},
+    "signal": {"signalled": Each(Maybe(int)), "without_handler": Each(Maybe(int))},
+    "runs": {"runs": Each(RUN_STATE)},
+    "look": RUN_STATE,
+    "checkpoints": {"checkpoints": Each(_CHECKPOINT)},
+}
+"""Bodies of replies by verb; all others are empty."""
 
 SHAPES: Mapping[str, Mapping[str, Any]] = {
     "hello": {
@@ -97,24 +134,7 @@ SHAPES: Mapping[str, Mapping[str, Any]] = {
         "slots": Maybe(int),
         "leases": Each(_LEASE),
     },
-    "run": {
-        "run": str,
-        "attempt": int,
-        "node": str,
-        "node_rank": Maybe(int),
-        "name": Maybe(str),
-        "user": Maybe(str),
-        "state": str,
-        "beat": Maybe(int),
-        "port": Maybe(int),
-        "units": Maybe(Each(str)),
-        "checkpoint_dir": Maybe(str),
-        "streams": Maybe(Each(_STREAM)),
-        "processes": Maybe(int),
-        "ranks": Maybe(Each({"rank": Maybe(int), "pid": int})),
-        "refusal": Maybe(FAILURE),
-        "exit": Maybe(_EXIT),
-    },
+    "run": RUN_STATE,
     "end": {"stream": int, "offset": int},
     "replaced": {"stream": int, "message": str},
 }
@@ -128,6 +148,13 @@ def check(message: Mapping[str, Any]) -> str:
         raise BadMessage(f"unknown message {kind[:40]!r}")
     _check(message, shape, kind)
     return str(kind)
+
+
+def check_reply(verb: str, reply: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The body of a reply that says ok. Raises BadMessage."""
+    body = reply.get("body") or {}
+    _check(body, REPLIES.get(verb, {}), f"the reply to {verb}")
+    return body
 
 
 def _check(value: object, shape: Any, where: str) -> None:
