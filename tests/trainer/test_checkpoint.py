@@ -121,9 +121,9 @@ def test_pruning_spares_the_newest_and_the_one_that_was_resumed_from(tmp_path: P
 @pytest.mark.parametrize(
     ("name", "part", "why"),
     [
-        ("model", {"layer": {1, 2}}, r"model\.layer is a set"),
-        ("model", {"path": Path("x")}, r"model\.path is a PosixPath"),
-        ("model", [object()], r"model\.0 is a object"),
+        ("model", {"layer": {1, 2}}, r"model\.layer is of the type set"),
+        ("model", {"path": Path("x")}, r"model\.path is of the type PosixPath"),
+        ("model", [object()], r"model\.0 is of the type object"),
         ("../model", {}, "named '../model'"),
     ],
 )

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import io
 import os
+import pickle
 import re
 import shutil
 import time
@@ -59,7 +60,7 @@ def write(directory: Path, step: int, world_size: int, parts: Mapping[str, Any])
     for name, part in parts.items():
         if not _PART_NAME.fullmatch(name):
             raise CheckpointError(
-                f"a part of a checkpoint was named {name!r}; use letters, digits, - and _"
+                f"A part of the checkpoint was named {name!r}; use letters, digits, - and _."
             )
         _require_plain(part, name)
     final = directory / checkpoint_name(step)
@@ -78,9 +79,8 @@ def write(directory: Path, step: int, world_size: int, parts: Mapping[str, Any])
     except OSError as why:
         shutil.rmtree(temporary, ignore_errors=True)
         raise CheckpointError(
-            f"the checkpoint of step {step} could not be written to {directory} ({why.strerror}); "
-            "older checkpoints are unharmed. Make room or choose another --checkpoint-dir, "
-            "then start again"
+            f"The checkpoint of step {step} could not be written to {directory} ({why.strerror}); "
+            "older ones are unharmed. Make room or choose another directory, then start again."
         ) from why
     return final
 
@@ -98,7 +98,13 @@ def read_part(path: Path, record: FileRecord) -> bytearray:
 
 def load_part(content: bytearray) -> Any:
     """What was saved, on the CPU. Tensors and plain values only: nothing in it is executed."""
-    return torch.load(io.BytesIO(content), map_location="cpu", weights_only=True)
+    try:
+        return torch.load(io.BytesIO(content), map_location="cpu", weights_only=True)
+    except (RuntimeError, ValueError, EOFError, pickle.UnpicklingError) as why:
+        raise CheckpointError(
+            f"torch {torch.__version__} cannot load a part of the checkpoint ({why}); "
+            "resume with the version that wrote it."
+        ) from why
 
 
 def prune(directory: Path, keep: int, spared: Iterable[Path]) -> None:
@@ -123,8 +129,8 @@ def _require_plain(value: Any, place: str) -> None:
             _require_plain(inner, f"{place}.{index}")
     elif type(value) not in _PLAIN_TYPES:
         raise CheckpointError(
-            f"{place} is a {type(value).__name__}, which a checkpoint cannot hold; "
-            "save whole tensors and plain values"
+            f"{place} is of the type {type(value).__name__}, which a checkpoint cannot hold; "
+            "save whole tensors and plain values."
         )
 
 

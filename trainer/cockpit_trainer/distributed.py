@@ -14,6 +14,8 @@ from dataclasses import dataclass
 import torch
 import torch.distributed as dist
 
+from cockpit_trainer.emit import emit_phase
+
 _CHUNK_BYTES = 64 * 1024 * 1024
 _SIOCGIFADDR = 0x8915
 
@@ -31,6 +33,7 @@ def join(device: torch.device) -> None:
     """Meet the other ranks that torchrun started; without torchrun there are none to meet."""
     if "RANK" not in os.environ or "MASTER_ADDR" not in os.environ:
         return
+    emit_phase("waiting for peers", f"{os.environ.get('WORLD_SIZE')} ranks")
     _let_gloo_find_its_interface()
     if device.type == "cuda":
         dist.init_process_group("nccl", device_id=device)

@@ -21,6 +21,7 @@ from cockpit_trainer.model import GPT, GPTConfig, parameter_count
 from cockpit_trainer.options import Options
 from cockpit_trainer.pace import Pace, flops_per_token, peak_flops
 from cockpit_trainer.preempt import STOPPED_EXIT_CODE, Wishes
+from cockpit_trainer.resume import Resumed
 from cockpit_trainer.run import Run
 
 EVALUATION_BATCHES = 4
@@ -36,7 +37,6 @@ class Refusal(Exception):
 def train(options: Options, wishes: Wishes) -> int:
     """Train as asked; return the exit status."""
     device = _prepare(options)
-    emit_phase("waiting for peers", f"{os.environ.get('WORLD_SIZE', '1')} ranks")
     distributed.join(device)
     status = _train(options, wishes, device)
     distributed.leave()
@@ -79,6 +79,7 @@ class Trainer:
         self._optimizer = torch.optim.AdamW(
             self._model.parameters(), lr=options.lr, betas=(0.9, 0.95), weight_decay=0.1
         )
+        self._pace = self._make_pace()
 
     def resume(self) -> int:
         """Load the checkpoint to go on from, if any; return the steps done."""
@@ -91,43 +92,47 @@ class Trainer:
             raise Refusal(str(why)) from why
         if resumed is None:
             return 0
-        self._compare(resumed["trainer"])
+        self._compare(resumed)
         self._model.load_state_dict(resumed["model"])
         self._optimizer.load_state_dict(resumed["optimizer"])
-        if self._ranks.rank == 0:
-            say(f"Resumed at step {resumed.step} from {resumed.path}.")
+        self._say(f"Resumed at step {resumed.step} from {resumed.path}.")
         return resumed.step
 
     def train_from(self, start: int) -> int:
         """Train from step `start` to the last; return the exit status."""
-        steps = self._options.steps
+        options, steps = self._options, self._options.steps
         if start >= steps:
             return self._finish(f"Nothing to do: step {start} of {steps} was reached before.")
         emit_phase("first step", f"step {start + 1}")
         model = self._distribute(start)
         self._wishes.catch_stop()  # Every rank is here, so that all can save; before, none could.
-        pace = self._pace()
+        self._pace.start()
         for step in range(start, steps):
             began = time.perf_counter()
             loss, norm = self._step(model, step)
             self._slow_down(began)
-            pace.step_done()
+            self._pace.step_done()
             done = step + 1
-            if done % self._options.log_every == 0 or done in (start + 1, steps):
-                self._report(done, loss, norm, pace)
-            with pace.pause():
+            if done % options.log_every == 0 or done in (start + 1, steps):
+                self._report(done, loss, norm)
+            if options.eval_every and done % options.eval_every == 0:
                 self._evaluate(done)
-                self._save_if_due(done)
+            if self._is_save_due(done):
+                self._save(done)
             if done < steps and self._run.should_stop():
-                say(f"Stopped by SIGTERM after step {done} of {steps}.")
+                self._say(f"Stopped by SIGTERM after step {done} of {steps}.")
                 return STOPPED_EXIT_CODE
         return self._finish(f"Done: {steps} steps.")
 
     def _finish(self, sentence: str) -> int:
-        emit_phase("done")
+        emit_phase("done", sentence)
+        self._say(sentence)
+        return 0
+
+    def _say(self, sentence: str) -> None:
+        """For people, from rank 0 only."""
         if self._ranks.rank == 0:
             say(sentence)
-        return 0
 
     def _distribute(self, start: int) -> nn.Module:
         """The model over all ranks, after one pass whose gradients are dropped.
@@ -164,43 +169,42 @@ class Trainer:
             loss: Tensor = model(inputs, targets)
         return loss
 
-    def _report(self, done: int, loss: Tensor, norm: Tensor, pace: Pace) -> None:
+    def _report(self, done: int, loss: Tensor, norm: Tensor) -> None:
         (mean,) = self._ranks.mean([loss.item()])
-        figures = pace.report()
+        figures = self._pace.report()
         lr = learning_rate(done - 1, self._options)
         self._run.log(done, loss=mean, lr=lr, grad_norm=norm, **figures)
-        if self._ranks.rank == 0:
-            say(
-                f"step {done}/{self._options.steps}  loss {mean:.4f}  "
-                f"{figures['tokens_per_s']:,.0f} tokens/s  "
-                f"{figures['step_time_s'] * 1000:,.1f} ms a step"
-            )
+        self._say(
+            f"step {done}/{self._options.steps}  loss {mean:.4f}  "
+            f"{figures['tokens_per_s']:,.0f} tokens/s  "
+            f"{figures['step_time_s'] * 1000:,.1f} ms a step"
+        )
 
-    @torch.no_grad()
     def _evaluate(self, done: int) -> None:
-        if not self._options.eval_every or done % self._options.eval_every:
-            return
         emit_phase("evaluating", f"step {done}")
-        losses = [
-            self._loss(self._model, "validation", number).item()
-            for number in range(EVALUATION_BATCHES)
-        ]
+        with self._pace.pause(), torch.no_grad():
+            losses = [
+                self._loss(self._model, "validation", number).item()
+                for number in range(EVALUATION_BATCHES)
+            ]
         (mean,) = self._ranks.mean([sum(losses) / len(losses)])
         self._run.log(done, val_loss=mean)
 
-    def _save_if_due(self, done: int) -> None:
+    def _is_save_due(self, done: int) -> bool:
         options = self._options
         if options.checkpoint_dir is None:
-            return
-        due = done == options.steps or (
-            options.checkpoint_every > 0 and done % options.checkpoint_every == 0
-        )
-        if due or self._run.should_save():
-            state = {
-                "model": self._model,
-                "optimizer": self._optimizer,
-                "trainer": self._description(),
-            }
+            return False
+        every = options.checkpoint_every
+        planned = done == options.steps or (every > 0 and done % every == 0)
+        return planned or self._run.should_save()
+
+    def _save(self, done: int) -> None:
+        state = {
+            "model": self._model,
+            "optimizer": self._optimizer,
+            "trainer": self._description(),
+        }
+        with self._pace.pause():
             self._run.save(done, state)
 
     def _description(self) -> dict[str, Any]:
@@ -214,9 +218,11 @@ class Trainer:
             },
         }
 
-    def _compare(self, saved: dict[str, Any]) -> None:
+    def _compare(self, resumed: Resumed) -> None:
         """Refuse another shape; say what else is not as it was."""
-        ours = self._description()
+        saved, ours = resumed.parts.get("trainer"), self._description()
+        if saved is None:
+            raise Refusal(f"{resumed.path} was saved by another program; resume it with that.")
         if saved["shape"] != ours["shape"]:
             raise Refusal(
                 f"The checkpoint is of a model with {_list(saved['shape'])}, and "
@@ -228,7 +234,7 @@ class Trainer:
                 f"{_list(saved['data'])}, this run has {_list(ours['data'])}."
             )
 
-    def _pace(self) -> Pace:
+    def _make_pace(self) -> Pace:
         options, ranks = self._options, self._ranks
         tokens = options.batch_size * options.block_size * ranks.size
         peak = None

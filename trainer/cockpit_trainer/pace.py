@@ -44,6 +44,10 @@ class Pace:
         """Over all ranks."""
         self._peak_tokens_per_second = peak_tokens_per_second
         """What all GPUs together could do at their peak; None where nobody knows."""
+        self.start()
+
+    def start(self) -> None:
+        """Begin to count here."""
         self._steps = 0
         self._since = time.perf_counter()
 

@@ -73,7 +73,7 @@ def _find(directory: Path | None, resume_from: Path | None) -> _Found | None:
         except ManifestError as why:
             raise CheckpointError(
                 f"{resume_from} is no complete checkpoint: {why}; "
-                "name another one to resume from, or none to start anew"
+                "name another one to resume from, or none to start anew."
             ) from why
     candidates = named_checkpoints(directory) if directory is not None else []
     return next(filter(None, map(_read_or_pass_over, candidates)), None)

@@ -104,7 +104,9 @@ class Run:
         emit_phase("saving", f"step {step}")
         ranks = peers()
         if _OWN_PART in state:
-            raise CheckpointError(f"{_OWN_PART!r} names what is saved anyway; use another name")
+            raise CheckpointError(
+                f"A part was named {_OWN_PART!r}, as the run's own is; use another name."
+            )
         parts = {name: _plain(value) for name, value in state.items()}
         parts[_OWN_PART] = {"rng": {k: ranks.gather(v) for k, v in rng.capture().items()}}
         failure = bytearray()

@@ -32,7 +32,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         digests = digest_checkpoint(checkpoint)
     except ManifestError as why:
-        complain(f"{checkpoint} is no complete checkpoint: {why}.")
+        complain(f"{checkpoint} is no complete checkpoint: {why}; name another one.")
         return 1
     for name, digest in digests.items():
         say(f"{digest}  {name}")
