@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 
 from cockpit.build.links import open_nodes
 from cockpit.build.model import LiveModel
@@ -13,11 +14,16 @@ from cockpit.engine.loop import Engine
 from cockpit.engine.store import Store
 from cockpit.engine.viewer import Viewer
 
+LOG_FORMAT = "%(asctime)s %(levelname)s %(message)s"
+
+_log = logging.getLogger(__name__)
+
 
 async def show(place: Place, leaving: str = "") -> str:
     """Until the person leaves; returns what to say after. `leaving` is what leaving ends, in words."""
     from cockpit.ui.app import CockpitApp
 
+    logging.basicConfig(filename=place.paths.log, level=logging.WARNING, format=LOG_FORMAT)
     store = place.store()
     model = LiveModel(place, store)
     app = CockpitApp(model, leaving=leaving)
@@ -46,9 +52,9 @@ async def _serve(place: Place, store: Store, model: LiveModel, lock: EngineLock)
             viewer = Viewer(place.cluster(), store, nodes, place.paths)
             model.connect(viewer, nodes, f"engine: pid {holder(place.paths.lock)}")
             await viewer.run()
-    except Exception as error:
-        model.failure = f"the engine stopped ({error!r}); quit and start `cockpit` again"
-        raise
+    except Exception as error:  # noqa: BLE001 - shown on every screen and kept in the log
+        _log.exception("the engine stopped")
+        model.failure = f"the engine stopped ({error!r}); see {place.paths.log}, start it again"
 
 
 async def run_daemon(place: Place, lock: EngineLock) -> None:

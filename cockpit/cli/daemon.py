@@ -20,14 +20,14 @@ def daemon(setting: Setting, as_json: bool) -> None:
     """Run the engine until SIGTERM or ctrl+c; jobs on the nodes go on without it."""
     import os
 
-    from cockpit.build.window import run_daemon
+    from cockpit.build.window import LOG_FORMAT, run_daemon
     from cockpit.engine.lock import EngineLock, holder
 
     place = setting.place()
     lock = EngineLock(place.paths.lock)
     if not lock.acquire():
         raise Failure(f"an engine of cluster {place.config.name} runs: {holder(place.paths.lock)}")
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
+    logging.basicConfig(level=logging.INFO, format=LOG_FORMAT)
     logging.getLogger("asyncssh").setLevel(logging.WARNING)
     if as_json:
         put_json({"pid": os.getpid(), "cluster": place.config.name})

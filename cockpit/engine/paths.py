@@ -35,8 +35,8 @@ class StatePaths:
 
     @property
     def log(self) -> Path:
-        """What a daemon says."""
-        return self.root / "daemon.log"
+        """What an engine has to say behind a screen."""
+        return self.root / "engine.log"
 
     def spool(self, run: str, attempt: int) -> Path:
         return self.root / "spool" / run / str(attempt)
