@@ -150,6 +150,7 @@ async def test_long_lines_move_sideways_under_their_prefix(tmp_path: Path) -> No
         await told.until(lambda: any("begin" in row for row in told.text))
         row = next(row for row in told.text if "begin" in row)
         assert row.endswith("▸")
+        assert len(row) == told.log.scrollable_content_region.width
         await told.pilot.press(*["right"] * 12)
         await told.until(lambda: any(row.endswith("- end") for row in told.text))
         assert any(row.lstrip().startswith("0@gpu1") for row in told.text)
@@ -299,4 +300,6 @@ async def test_nothing_a_rank_prints_reaches_the_terminal(
             for row in told.text:
                 assert not {char for char in row if char < " " or "\x7f" <= char <= "\x9f"}
                 assert "\u202e" not in row
-            assert {told.log.render_line(y).cell_length for y in range(5)} == {told.log.size.width}
+            assert {told.log.render_line(y).cell_length for y in range(5)} == {
+                told.log.scrollable_content_region.width
+            }

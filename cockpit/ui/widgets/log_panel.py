@@ -14,10 +14,8 @@ from textual.widget import Widget
 from cockpit.core.figures import whole
 from cockpit.core.text import visible
 from cockpit.engine.spool import ForeignSpool
+from cockpit.ui.screens.rank_picker import Ranks
 from cockpit.ui.widgets.log_view import LogView
-
-Ranks = frozenset[int | None]
-"""Global ranks; None is the launcher's own output."""
 
 
 class LogStatus(Widget):

@@ -177,7 +177,7 @@ class LogView(ScrollView, can_focus=True):
 
     def render_line(self, y: int) -> Strip:
         line = self._line(round(self.scroll_y) + y)
-        width = self.size.width
+        width = self.scrollable_content_region.width
         if line is None:
             return Strip.blank(width, self.rich_style)
         prefix, text = self._prefix_of(line), self._text_of(line)
@@ -209,7 +209,7 @@ class LogView(ScrollView, can_focus=True):
         shows_all = len(self._window) == self.size.height
         is_settled = shows_all and all(line.is_whole for line in self._window)
         self._growing = True
-        self.virtual_size = Size(self.size.width, count)
+        self.virtual_size = Size(self.scrollable_content_region.width, count)
         if self.following:
             self._seen = count
             self._jump(self.max_scroll_y)
@@ -247,7 +247,7 @@ class LogView(ScrollView, can_focus=True):
             style = "log--dim"
         if line.is_mark:
             text = f"── {text} ──"
-        room = self.size.width - self._prefix - 3
+        room = self.scrollable_content_region.width - self._prefix - 3
         strip = Strip([Segment(text, self.get_component_rich_style(style))])
         shift = min(self._left, max(0, strip.cell_length - room))
         cut = strip.crop(shift, shift + room)
