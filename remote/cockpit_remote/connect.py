@@ -47,6 +47,11 @@ class Connection:
         if self.tunnel is not None:
             self.tunnel.abort()
 
+    async def wait_closed(self) -> None:
+        await self.ssh.wait_closed()
+        if self.tunnel is not None:
+            await self.tunnel.wait_closed()
+
 
 async def connect(target: Target, ssh_config: Path | None, timeout_s: float) -> Connection:
     """Connect, through each ProxyJump in turn. Raises LinkFailed."""
@@ -78,6 +83,7 @@ async def _connect(
             if hop.address in seen:
                 raise LinkFailed(f"ProxyJump {hop.address} leads back to itself", True)
             tunnel = await _connect(hop, ssh_config, tunnel, (*seen, target.address))
+        _check_keys(target.node, options)
         files = hostkeys.files(options.known_hosts)
         keys = hostkeys.HostKeys(target.node, files, options.host_key_alias)
         ssh = await _open(target, ssh_config, keys, tunnel)
@@ -90,6 +96,18 @@ async def _connect(
         if isinstance(error, (OSError, ValueError, asyncssh.Error)):
             raise explain(target.node, place, error) from error
         raise
+
+
+def _check_keys(node: str, options: asyncssh.SSHClientConnectionOptions) -> None:
+    """Refuse a private key that others may read, as ssh does and asyncssh does not."""
+    for name in options.config.get("IdentityFile", ()):
+        path = Path(str(name)).expanduser()
+        if path.is_file() and path.stat().st_mode & 0o077:
+            raise LinkFailed(
+                f"{node}: the private key {path} can be read by others; `chmod 600 {path}`, and "
+                "make a new one if others had access",
+                needs_person=True,
+            )
 
 
 async def _open(

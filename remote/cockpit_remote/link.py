@@ -103,7 +103,7 @@ class Link:
     async def close(self) -> None:
         """End the link; the agent ends with its channel."""
         self._end(LinkFailed(f"the link to {self.node} was closed"))
-        await self._connection.ssh.wait_closed()
+        await self._connection.wait_closed()
 
     def _body_of(self, verb: str, reply: Message) -> Body:
         if not reply["ok"]:

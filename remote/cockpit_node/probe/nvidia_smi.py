@@ -32,7 +32,8 @@ def read() -> GpuReading:
 
 def _gpu(row: list[str], at: int, users: dict[str, list[Any]]) -> Gpu:
     if len(row) != len(_FIELDS.split(",")) or not row[0].startswith("GPU-"):
-        return gpu(f"GPU-unreadable-{at}", at, "unreadable GPU", error=", ".join(row)[:300])
+        said = ", ".join(row)[:300] or "nvidia-smi printed a line that names no GPU"
+        return gpu(f"GPU-unreadable-{at}", at, "unreadable GPU", error=said)
     uuid, index, name, used, memory, total, temperature, power, limit = row
     return gpu(
         uuid,
@@ -45,7 +46,7 @@ def _gpu(row: list[str], at: int, users: dict[str, list[Any]]) -> Gpu:
         power_w=_number(power),
         power_limit_w=_number(limit),
         processes=users.get(uuid, []),
-        error=None if _number(used) is not None or _bytes(memory) is not None else used,
+        error=None if _number(used) is not None or _bytes(memory) is not None else used or "silent",
     )
 
 
