@@ -55,5 +55,5 @@ $(READY): pyproject.toml constraints.txt
 	@echo "Installing $(TORCH), about 200 MB"
 	@$(PIP) install --timeout 15 --retries 1 --extra-index-url $(CPU_INDEX) '$(TORCH)'
 	@echo "Installing the cockpit and its development tools"
-	@$(PIP) install --constraint constraints.txt --editable '.[dev]'
+	@$(PIP) install --constraint constraints.txt --editable '.[dev,trainer]'
 	@touch $@
