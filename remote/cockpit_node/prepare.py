@@ -53,6 +53,7 @@ def prepare(node: Node, order: Mapping[str, Any]) -> int | None:
 
 
 def _check(node: Node, spec: Spec, paths: RunPaths) -> None:
+    _check_units(node, spec)
     os.makedirs(node.root, mode=0o700, exist_ok=True)
     preflight.check_space(node.root)
     try:
@@ -113,14 +114,23 @@ def _await_prepared(paths: RunPaths) -> int | None:
 def _check_foreign(node: Node, spec: Spec, paths: RunPaths) -> None:
     """With the units leased, whoever still computes on one of them is nobody's job here."""
     record = records.read_if_whole(paths.supervisor)
-    if node.gpu_processes is None or record is None or record.get("state") != "prepared":
+    if node.gpu_processes is None or records.text(record, "state") != "prepared":
         return
     on_gpus = node.gpu_processes()
-    found = [(unit, row) for unit in spec.units for row in on_gpus.get(unit, ())]
-    if not found:
-        return
-    unit, row = found[0]
-    of = f" of run {row['run']}, which nobody supervises" if row.get("run") else " outside cockpit"
-    message = f"{unit} is used by {row.get('user')}'s process {row.get('pid')}{of}"
-    undo(node, paths, spec.claim)
-    raise Refused("Foreign", f"{message}; it must end first", retry=True)
+    for unit in spec.units:
+        for row in on_gpus.get(unit) or ():
+            run = row.get("run")
+            if run in (spec.marker, spec.run):
+                continue
+            of = f" of run {run}, which nobody supervises" if run else " outside cockpit"
+            message = f"{unit} is used by {row.get('user')}'s process {row.get('pid')}{of}"
+            undo(node, paths, spec.claim)
+            raise Refused("Foreign", f"{message}; it must end first", retry=True)
+
+
+def _check_units(node: Node, spec: Spec) -> None:
+    on_gpus = node.gpu_processes() if node.gpu_processes is not None else {}
+    for unit in spec.units:
+        if on_gpus and unit not in on_gpus:
+            have = ", ".join(sorted(on_gpus))
+            raise Refused("NoUnit", f"there is no {unit} on node {node.name}; it has {have}")

@@ -8,11 +8,10 @@ import time
 from typing import Any
 
 from cockpit_node import claim as claims
-from cockpit_node import orders, processes, records
+from cockpit_node import orders, processes, records, states
 from cockpit_node.node import Node
 from cockpit_node.paths import RunPaths, attempts
 from cockpit_node.prepare import prepare
-from cockpit_node.processes import Identity
 from cockpit_node.refused import Refused
 from cockpit_node.states import RunState, run_state
 from cockpit_node.undo import revive, undo
@@ -72,18 +71,14 @@ def signal_ranks(node: Node, run: str, attempt: int, name: str) -> dict[str, Any
     if name not in signal.Signals.__members__:
         raise Refused("BadSignal", f"{name!r:.40} is no signal; SIGUSR1 is one")
     number = signal.Signals[name]
-    _must_be_here(node.paths(run, attempt))
+    paths = node.paths(run, attempt)
+    _must_be_here(paths)
     signalled: list[int] = []
     deaf: list[int] = []
-    for row in look(node, run, attempt)["ranks"]:
-        process = processes.process(row["pid"])
-        if process is None:
-            continue
+    for rank, process in states.ranks(paths, node.table()):
         hears = processes.catches(process.pid, number)
-        if hears and processes.send(Identity(process.pid, process.start), number):
-            signalled.append(row["rank"])
-        else:
-            deaf.append(row["rank"])
+        heard = hears and processes.send(process.identity, number)
+        (signalled if heard else deaf).append(rank)
     return {"signalled": signalled, "without_handler": deaf}
 
 

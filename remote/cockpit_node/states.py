@@ -9,7 +9,7 @@ from typing import Any, Dict
 from cockpit_node import records
 from cockpit_node.identity import boot_id
 from cockpit_node.journal import read_beat, read_known
-from cockpit_node.members import Members, rank_processes
+from cockpit_node.members import Members, RankProcess, rank_processes
 from cockpit_node.paths import RunPaths
 from cockpit_node.processes import Identity, Process
 from cockpit_node.records import Record, Unreadable, nested, number, rows, text, whole
@@ -28,7 +28,6 @@ def run_state(paths: RunPaths, everyone: dict[int, Process]) -> RunState:
     view = _View(paths, everyone)
     state, members = view.state()
     spec, supervisor = view.spec, view.supervisor
-    ranks = view.ranks(members)
     return {
         "type": "run",
         "run": paths.run,
@@ -45,10 +44,17 @@ def run_state(paths: RunPaths, everyone: dict[int, Process]) -> RunState:
         "checkpoint_dir": spec.checkpoints(paths) if spec else None,
         "streams": _streams(view.read(paths.streams)),
         "processes": None if members is None else len(members),
-        "ranks": [{"rank": rank, "pid": pid} for rank, pid in ranks],
+        "ranks": [{"rank": one.rank, "pid": one.process.pid} for one in view.ranks(members)],
         "refusal": _refusal(nested(supervisor, "refusal")),
         "exit": _exit(view.end),
     }
+
+
+def ranks(paths: RunPaths, everyone: dict[int, Process]) -> list[RankProcess]:
+    """The processes that are ranks of this attempt."""
+    view = _View(paths, everyone)
+    _, members = view.state()
+    return view.ranks(members)
 
 
 def supervisor_lives(paths: RunPaths, everyone: dict[int, Process]) -> bool:
@@ -103,14 +109,14 @@ class _View:
         freed = not self.supervised or text(self.supervisor, "state") == "ended"
         return ("ended" if freed and not members else "stopping"), members
 
-    def ranks(self, members: list[Process] | None) -> list[tuple[int, int]]:
-        """(rank, pid) of the processes that are ranks."""
+    def ranks(self, members: list[Process] | None) -> list[RankProcess]:
+        """Those of `members` that are ranks."""
         if self.spec is None or not members:
             return []
         if self.spec.is_torchrun:
-            return [(one.rank, one.process.pid) for one in rank_processes(members)]
-        pid = whole(nested(self.supervisor, "launcher"), "pid")
-        return [(0, row.pid) for row in members if row.pid == pid]
+            return rank_processes(members)
+        launcher = launcher_of(self.supervisor)
+        return [RankProcess(0, row) for row in members if row.identity == launcher]
 
     def _parsed(self, record: Record | None) -> Spec | None:
         if record is None:

@@ -138,16 +138,9 @@ class Supervisor:
         if self._port is not None:
             port = port or self._port.number
             self._port.release()
-        if self._spec.checkpoint_dir is None:
-            os.makedirs(self._paths.checkpoints, mode=0o700, exist_ok=True)
-        trainer = trainer_path(self._paths.root)
-        env = job_environment(os.environb, self._spec, self._paths, trainer)
-        argv = job_argv(self._spec, port)
         self._started = time.time()
         try:
-            launcher = Started(
-                argv, env, self._spec.workdir, self._outputs, self._children, self._umask
-            )
+            launcher = self._launch(port)
         except OSError as error:
             message = f"{self._spec.argv[0]} could not be started: {error.strerror}"
             self._record_end(Ending(Ended(127, None), message))
@@ -155,6 +148,19 @@ class Supervisor:
         self._journal.state("started", launcher=launcher.identity._asdict(), port=port)
         self._heart.started()
         return launcher
+
+    def _launch(self, port: int | None) -> Started:
+        if self._spec.checkpoint_dir is None:
+            os.makedirs(self._paths.checkpoints, mode=0o700, exist_ok=True)
+        trainer = trainer_path(self._paths.root)
+        return Started(
+            job_argv(self._spec, port),
+            job_environment(os.environb, self._spec, self._paths, trainer),
+            self._spec.workdir,
+            self._outputs,
+            self._children,
+            self._umask,
+        )
 
     def _see_through(self, launcher: Launcher) -> None:
         """Watch it, end it when it must end, and prove that it has."""

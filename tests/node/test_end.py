@@ -9,6 +9,7 @@ import sys
 from cockpit_node import runs
 from cockpit_node.journal import read_known
 from cockpit_node.processes import process, send
+from cockpit_node.start import start_supervisor
 from tests.node.rig import Rig, kill, until
 
 ESCAPES = """
@@ -135,14 +136,25 @@ def test_stopping_one_of_two_equal_jobs_leaves_the_other(rig: Rig) -> None:
     rig.ended(second)
 
 
-def test_a_hangup_ends_neither_supervisor_nor_run(rig: Rig) -> None:
+def test_neither_a_hangup_nor_a_second_supervisor_disturbs_a_run(rig: Rig) -> None:
     paths = rig.start(rig.spec(["bash", "-c", "echo ready; sleep 600"]))
     send(rig.supervisor(paths), signal.SIGHUP)
+    start_supervisor(paths)
     beat = rig.look(paths)["beat"]
     until("another beat", lambda: rig.look(paths)["beat"] > beat)
     assert rig.look(paths)["state"] == "confirmed"
     runs.stop(rig.node, paths.run, paths.attempt, 1, "")
     assert rig.ended(paths)["signal"] == "SIGTERM"
+
+
+def test_a_node_that_shuts_down_lets_the_job_save(rig: Rig) -> None:
+    words = "trap 'echo saved; exit 4' TERM; echo ready; while true; do sleep 0.1; done"
+    paths = rig.start(rig.spec(["bash", "-c", words]))
+    until("it is ready", lambda: "ready" in rig.stream(paths, "0.stdout"))
+    send(rig.supervisor(paths), signal.SIGTERM)
+    end = rig.ended(paths)
+    assert (end["code"], end["stopped"], end["leftovers"]) == (4, True, 0)
+    assert "saved" in rig.stream(paths, "0.stdout")
 
 
 def test_a_run_that_is_not_confirmed_ends_itself(rig: Rig) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from cockpit_node import leases, runs
 from cockpit_node.refused import Refused
-from tests.node.rig import Rig, until
+from tests.node.rig import Rig, kill, until
 
 COUNTS = ["bash", "-c", "echo started >> starts; sleep 600"]
 
@@ -153,9 +153,22 @@ def test_a_program_that_cannot_be_started_ends_as_its_exit_record_says(rig: Rig)
 def test_a_gpu_that_someone_computes_on_is_not_given(rig: Rig) -> None:
     foreign = {"GPU-1": [{"pid": 7, "user": "eve", "memory_bytes": 1, "run": None}], "GPU-2": []}
     rig.node.gpu_processes = lambda: foreign
+    assert refusal_of(rig, units=["GPU-3"]).code == "NoUnit"
     refusal = refusal_of(rig, units=["GPU-2", "GPU-1"])
     assert (refusal.code, refusal.retry) == ("Foreign", True)
     assert "eve's process 7 outside cockpit" in refusal.message
     assert leases.holders() == {}
     runs.prepare(rig.node, rig.spec(["sleep", "600"], units=["GPU-2"], claim="1.2"))
     runs.abort(rig.node, "01RUN", 1, "1.2")
+
+
+def test_a_slot_that_an_unsupervised_run_still_uses_is_not_given(rig: Rig) -> None:
+    paths = rig.start(rig.spec(["sleep", "600"], run="01FIRST", units=["slot-0"]))
+    kill(rig.supervisor(paths))
+    assert leases.holders() == {}
+    with pytest.raises(Refused, match="lost its supervisor but still uses slot-0") as refused:
+        runs.prepare(rig.node, rig.spec(["sleep", "600"], units=["slot-0", "slot-1"]))
+    assert (refused.value.code, refused.value.retry) == ("Busy", True)
+    runs.abort(rig.node, "01FIRST", 1, "1.1")
+    runs.prepare(rig.node, rig.spec(["sleep", "600"], units=["slot-0", "slot-1"]))
+    runs.abort(rig.node, "01RUN", 1, "1.1")

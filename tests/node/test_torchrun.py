@@ -84,3 +84,27 @@ def test_when_torchrun_itself_is_killed_its_ranks_are_ended(rig: Rig) -> None:
     assert (end["signal"], end["leftovers"]) == ("SIGKILL", 0)
     assert "torchrun" in end["reason"]
     assert [pid for pid in ranks.values() if os.path.exists(f"/proc/{pid}")] == []
+
+
+DEAF = """
+import os, signal, time
+import torch.distributed as dist
+
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+dist.init_process_group("gloo")
+print("rank", dist.get_rank(), "of", dist.get_world_size(), flush=True)
+while not (os.path.exists("fail") and dist.get_rank() == 1):
+    time.sleep(0.05)
+raise ValueError("the loss is gone")
+"""
+
+
+def test_the_peers_of_a_failed_rank_are_not_waited_for(rig: Rig) -> None:
+    paths, _ = started(rig, torchrun(rig, DEAF, grace_s=600))
+    (rig.work / "fail").touch()
+    end = rig.ended(paths)
+    failure = end["first_failure"]
+    assert (failure["rank"], failure["code"], failure["signal"]) == (1, 1, None)
+    assert failure["message"].startswith("rank 1 failed with exit code 1: ")
+    assert "ValueError: the loss is gone" in failure["message"]
+    assert end["leftovers"] == 0
