@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 
 import pytest
@@ -31,7 +32,9 @@ async def test_a_node_behind_a_jump_host_is_reached_through_it(lab: Lab, far: st
     async with linked(lab, config("gpu2", address=far)) as link:
         assert link.hello["hostname"] == "gpu2"
         assert len(lab.nodes["gpu1"].sshd_sessions()) >= 1
-    until(lambda: not lab.nodes["gpu1"].sshd_sessions(), "the jump host to be left")
+    await asyncio.to_thread(
+        until, lambda: not lab.nodes["gpu1"].sshd_sessions(), "the jump host to be left"
+    )
 
 
 async def test_the_key_of_a_jump_host_is_checked_as_strictly(lab: Lab, far: str) -> None:
