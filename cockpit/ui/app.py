@@ -10,11 +10,12 @@ from textual.app import App
 from textual.command import CommandPalette
 from textual.screen import Screen
 
-from cockpit.core.jobs import Job, JobState
+from cockpit.core.jobs import Job
 from cockpit.core.text import visible
 from cockpit.ui import describe
 from cockpit.ui.actions import Context, bindings, of
-from cockpit.ui.dialogs.ask import Ask, table
+from cockpit.ui.dialogs.ask import table
+from cockpit.ui.dialogs.leave import Leave
 from cockpit.ui.dialogs.reading import Reading, help_text
 from cockpit.ui.dialogs.restart import Restart
 from cockpit.ui.dialogs.stop import Cancel, Kill
@@ -70,7 +71,8 @@ class CockpitApp(App[str], inherit_bindings=False):
             self._say(f"The theme {path} is not used: {reason}.", "warning")
 
     def _tick(self) -> None:
-        self.framed.tick()
+        if self.is_running:
+            self.framed.tick()
 
     @property
     def framed(self) -> Framed:
@@ -127,19 +129,13 @@ class CockpitApp(App[str], inherit_bindings=False):
 
     def action_leave(self) -> None:
         """Asks only where something goes on, or ends, without the screen; a second time leaves."""
-        living = [job for job in self.model.cluster.jobs.values() if not job.state.is_over]
-        if not living or isinstance(self.screen, Leave):
-            self.exit("")
+        question = Leave(self.model.cluster.jobs, self._leaving)
+        if not question.lines or isinstance(self.screen, Leave):
+            self.exit(question.farewell)
             return
         while not isinstance(self.screen, Framed):
             self.pop_screen()
-        self.push_screen(Leave(living, self._leaving), self._left)
-
-    def _left(self, yes: bool | None) -> None:
-        if yes:
-            living = [job for job in self.model.cluster.jobs.values() if not job.state.is_over]
-            text = self._leaving or "\n".join(describe_rest(living))
-            self.exit("\n".join(visible(line) for line in text.splitlines()))
+        self.push_screen(question, lambda yes: self.exit(question.farewell) if yes else None)
 
     # --- what to show over it
 
@@ -213,27 +209,3 @@ class CockpitApp(App[str], inherit_bindings=False):
     def action_logs(self) -> None:
         if job := self._job():
             self._show_job(job.id)
-
-
-class Leave(Ask):
-    """Says what goes on, or ends, when the screen is closed."""
-
-    def __init__(self, living: list[Job], leaving: str) -> None:
-        title = "Quit? The jobs end with it." if leaving else "Quit? The jobs go on."
-        facts = [("", leaving)] if leaving else []
-        facts += [("job" if leaving else "goes on", line) for line in describe_rest(living)]
-        super().__init__(title, facts, "quit", "stay", danger=bool(leaving))
-
-
-def describe_rest(living: list[Job]) -> list[str]:
-    """A line for each job that lives on, and what becomes of those that wait."""
-    lines = [
-        f"job {job.id} {job.name} on {', '.join(job.nodes)}"
-        for job in living
-        if job.state is not JobState.PENDING
-    ]
-    waiting = sum(job.state is JobState.PENDING for job in living)
-    if waiting:
-        what = "1 waiting job starts" if waiting == 1 else f"{waiting} waiting jobs start"
-        lines.append(f"{what} only while an engine runs: cockpit, or `cockpit daemon`")
-    return lines

@@ -17,7 +17,7 @@ MOVES = ("go_", "cursor_", "scroll_", "half_", "show_all", "back")
 """Beginnings of actions that are no use in a list: they move something."""
 
 Command = tuple[str, str, IgnoreReturnCallbackType]
-"""Name, help and what to run."""
+"""Name, help and what to run. The palette reads the help as markup: only our own words there."""
 
 
 class Commands(Provider):
@@ -45,7 +45,7 @@ class Commands(Provider):
         for job in reversed(list(screen.model.cluster.jobs.values())):
             name = f"job {job.id} {visible(job.name, 64)} ({job.state.value})"
             opened = partial(screen.post_message, Framed.Opened(job.id))
-            yield name, visible(job.reason or "Open it", 200), opened
+            yield name, "Open it", opened
         for theme in self.app.available_themes:
             run_theme = partial(setattr, self.app, "theme", theme)
             yield f"theme {visible(theme)}", "Use these colours", run_theme

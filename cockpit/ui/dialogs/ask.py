@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
+from rich.table import Table
+from rich.text import Text
 from textual.app import ComposeResult
 from textual.containers import Vertical, VerticalScroll
-from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
@@ -16,13 +17,14 @@ from cockpit.ui.actions import Context, bindings
 from cockpit.ui.describe import Fact
 
 
-def table(facts: Sequence[Fact]) -> Content:
-    """Labels to the left, words to the right; made safe here."""
-    width = max((len(visible(label)) for label, _ in facts), default=0)
-    return Content("\n").join(
-        Content.assemble((f"{visible(label):>{width}}  ", "$text-muted"), visible(words))
-        for label, words in facts
-    )
+def table(facts: Sequence[Fact]) -> Table:
+    """Labels to the left, words to the right, wrapped in their own column; made safe here."""
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(no_wrap=True, max_width=24)
+    grid.add_column(overflow="fold")
+    for label, words in facts:
+        grid.add_row(Text(visible(label), "dim"), Text(visible(words)))
+    return grid
 
 
 class Ask(ModalScreen[bool]):
@@ -33,12 +35,12 @@ class Ask(ModalScreen[bool]):
     DEFAULT_CSS = """
     Ask { align: center middle; background: $background 60%; }
     Ask > #box { width: 76; max-width: 96%; height: auto; max-height: 94%;
-        border: round $primary; background: $surface; padding: 0 1; }
+        border: round $primary; background: $surface; padding: 0 1 2 1; }
     Ask.danger > #box { border: round $error; }
     Ask #title { text-style: bold; padding-bottom: 1; }
     Ask #about { height: auto; max-height: 1fr; }
     Ask #facts { height: auto; }
-    Ask #keys { color: $text-muted; padding-top: 1; }
+    Ask #keys { color: $text-muted; padding-top: 1; height: 2; dock: bottom; }
     """
 
     def __init__(

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
+from rich.table import Table
 from textual.app import ComposeResult
 from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
@@ -18,17 +20,17 @@ class Reading(ModalScreen[None]):
     """Scrolls by the usual keys; Esc closes it."""
 
     BINDINGS = bindings(Context.READING)
-    AUTO_FOCUS = None
+    AUTO_FOCUS: ClassVar[str | None] = None
     DEFAULT_CSS = """
     Reading { align: center middle; background: $background 60%; }
     Reading > #box { width: 92; max-width: 96%; height: auto; max-height: 94%;
-        border: round $primary; background: $surface; padding: 0 1; }
+        border: round $primary; background: $surface; padding: 0 1 2 1; }
     Reading #title { text-style: bold; }
     Reading VerticalScroll { height: auto; max-height: 1fr; margin-top: 1; }
-    Reading #keys { color: $text-muted; padding-top: 1; }
+    Reading #keys { color: $text-muted; padding-top: 1; height: 2; dock: bottom; }
     """
 
-    def __init__(self, title: str, text: Content) -> None:
+    def __init__(self, title: str, text: Content | Table) -> None:
         super().__init__()
         self._title, self._text = title, text
 

@@ -101,7 +101,7 @@ class Restart(Ask):
             words = f"✗ {self._trouble}\nR restarts it without this look, once it can be done."
             return Content.styled("\n".join(map(visible, words.splitlines())), "$error")
         if self._chosen is None:
-            why = "none is complete" if self._found else "there is none"
+            why = "no checkpoint is complete" if self._found else "there is no checkpoint"
             lines = [Content.styled(f"From the beginning: {why}.", "bold")]
         else:
             lines = []

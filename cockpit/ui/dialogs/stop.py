@@ -22,7 +22,11 @@ def at_stake(job: Job) -> list[Fact]:
     if job.checkpoint is None:
         return [*facts, ("saved", "nothing yet: all of its work would be lost")]
     lost = "" if job.step is None else f", {job.step - job.checkpoint.step:,} steps behind"
-    return [*facts, ("saved", f"step {job.checkpoint.step:,}{lost}\n{job.checkpoint.path}")]
+    return [
+        *facts,
+        ("saved", f"step {job.checkpoint.step:,}{lost}"),
+        ("in", job.checkpoint.path),
+    ]
 
 
 class Cancel(Ask):
@@ -30,7 +34,7 @@ class Cancel(Ask):
 
     def __init__(self, model: Model, job: Job) -> None:
         grace = f"each rank has {job.request.grace_s} s to save and end"
-        held = [("how", grace)] if job.state.holds_units else []
+        held: list[Fact] = [("how", grace)] if job.state.holds_units else []
         super().__init__("Cancel this job?", [*at_stake(job), *held], "cancel it", danger=True)
         self._model, self._job = model, job
 

@@ -13,13 +13,15 @@ from cockpit.core.text import visible
 from cockpit.ui.tally import Tally, tally
 
 GAP = "  "
+WIDE = 100
+"""Columns from which the program's own name is shown."""
 ALERT = 28
 """Columns that an alert always has."""
 
 
 def line(cluster: str, found: Tally, clock: str, width: int) -> Content:
     """Name and figures to the left, alert and clock to the right; both give way, neither all."""
-    name = f" cockpit · {cluster} "
+    name = f" cockpit · {cluster} " if width >= WIDE else f" {cluster} "
     words = _figures(found)
     total = width - cell_len(name) - cell_len(clock) - 2 * len(GAP) - 1
     right = _alert(found, max(ALERT, total - cell_len(GAP.join(words)) - len(GAP)))

@@ -1,0 +1,39 @@
+"""The form's text becomes a request, or says field by field what to write instead."""
+
+from __future__ import annotations
+
+import pytest
+
+from cockpit.core.request import BadRequest
+from cockpit.ui.draft import Draft, draft_of, name_of, problems, request_of
+from tests.ui.lab import job, run_id
+
+
+def test_a_job_survives_the_way_into_the_form_and_back() -> None:
+    request = job(3).request
+    assert request_of(draft_of(request), run_id(3), "me") == request
+
+
+def test_a_draft_without_a_name_is_called_like_its_script() -> None:
+    draft = Draft(command="python -u src/train_gpt.py --lr 3e-4")
+    assert request_of(draft, run_id(1)).name == "train_gpt"
+    assert name_of(("./-weird name!",)) == "weird-name"
+
+
+def test_each_wrong_field_says_what_to_write() -> None:
+    draft = Draft(
+        command="echo 'open", nodes="two", gpus="0", workdir="relative", env="A B=1", name="-x"
+    )
+    wrong = problems(draft)
+    assert set(wrong) == {"command", "nodes", "gpus", "workdir", "env", "name"}
+    assert "'two' is not a whole number" in wrong["nodes"]
+    assert "KEY=value" in wrong["env"]
+    with pytest.raises(BadRequest):
+        request_of(draft, run_id(1))
+
+
+def test_setup_lines_and_quoted_values_are_split_as_a_shell_would() -> None:
+    draft = Draft(command="train.py", env="A='1 2' B=x=y", setup="module load cuda; ulimit -n 9")
+    request = request_of(draft, run_id(1))
+    assert request.env == {"A": "1 2", "B": "x=y"}
+    assert request.setup == ("module load cuda", "ulimit -n 9")
