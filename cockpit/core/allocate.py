@@ -62,6 +62,23 @@ def sketch(cluster: Cluster, request: Request) -> tuple[Part, ...]:
 
 def occupied(cluster: Cluster, node: Node) -> Mapping[str, str]:
     """Unit -> who or what keeps it from being allocated, in words."""
+    return {**_strangers(cluster, node), **_held(cluster, node)}
+
+
+def _held(cluster: Cluster, node: Node) -> Mapping[str, str]:
+    """Units of our own jobs, which become free when those end."""
+    return {
+        unit: f"job {job.id}"
+        for job in cluster.jobs.values()
+        if job.state.holds_units
+        for part in job.parts
+        if part.node == node.name
+        for unit in part.units
+    }
+
+
+def _strangers(cluster: Cluster, node: Node) -> Mapping[str, str]:
+    """Units that are in use or sick, whatever our own jobs do."""
     taken: dict[str, str] = {}
     ours = {job.run for job in cluster.jobs.values()}
     for lease in node.reading.leases if node.reading else ():
@@ -70,10 +87,6 @@ def occupied(cluster: Cluster, node: Node) -> Mapping[str, str]:
     for unit in node.units:
         if unit.gpu and (words := _gpu_trouble(unit, ours)):
             taken.setdefault(unit.id, words)
-    for job in cluster.jobs.values():
-        part = job.part(node.name) if job.state.holds_units else None
-        for held in part.units if part else ():
-            taken[held] = f"job {job.id}"
     return taken
 
 
@@ -124,7 +137,7 @@ def _shortage(
     sizes = {node.name: len(node.units) for node in cluster.nodes.values()}
     reachable = {name for name in sizes if _is_up(cluster, name)}
     possible = [name for name, size in sizes.items() if size >= request.gpus]
-    known = all(node.reading is not None for node in cluster.nodes.values())
+    known = all(node.units for node in cluster.nodes.values())
     if known and len(possible) < request.nodes:
         return Shortage(never_fits(request, sizes, kind), blocks=False, never=True)
     if len([name for name in possible if name in reachable]) < request.nodes:
@@ -132,8 +145,20 @@ def _shortage(
         return Shortage(f"NodeDown: needs {request.shape}; {'; '.join(down)}", blocks=False)
     counts = [len(units) for name, units in free.items() if name in reachable]
     some = " + ".join(f"1x{count}" for count in sorted(counts, reverse=True) if count)
-    reason = f"Resources: needs {request.shape} {kind}s, free {some or 'none'}{_strangers(cluster)}"
-    return Shortage(f"{reason}; {home} must have room" if home else reason, blocks=True)
+    reason = f"Resources: needs {request.shape} {kind}s, free {some or 'none'}{_takers(cluster)}"
+    reason = f"{reason}; {home} must have room" if home else reason
+    return Shortage(reason, blocks=_has_room_later(cluster, request, home))
+
+
+def _has_room_later(cluster: Cluster, request: Request, home: str | None) -> bool:
+    """Whether it would fit once our own jobs end, with strangers and sick GPUs as they are."""
+    roomy: set[str] = set()
+    for node in cluster.nodes.values():
+        strangers = _strangers(cluster, node)
+        ours = [unit for unit in node.units if unit.id not in strangers]
+        if node.is_up and len(ours) >= request.gpus:
+            roomy.add(node.name)
+    return len(roomy) >= request.nodes and (home is None or home in roomy)
 
 
 def never_fits(request: Request, sizes: Mapping[str, int], kind: str) -> str:
@@ -152,13 +177,13 @@ def _kind(cluster: Cluster) -> str:
     return "GPU" if has_gpu else "slot"
 
 
-def _strangers(cluster: Cluster) -> str:
+def _takers(cluster: Cluster) -> str:
     """Who, other than our own jobs, holds units; two names at most."""
     words = [
         f"{who} on {node.name}"
         for node in cluster.nodes.values()
-        for who in occupied(cluster, node).values()
-        if not who.startswith("job ")
+        for unit, who in _strangers(cluster, node).items()
+        if unit not in _held(cluster, node)
     ]
     more = f" and {len(words) - 2} more" if len(words) > 2 else ""
     return f" (taken by {', '.join(words[:2])}{more})" if words else ""

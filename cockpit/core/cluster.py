@@ -30,6 +30,10 @@ class LinkState(StrEnum):
     """A person is needed: host key, login, no python3."""
 
 
+AWAY = frozenset({LinkState.UNREACHABLE, LinkState.REFUSED})
+"""States that trying again does not end; only an answer does."""
+
+
 @dataclass(frozen=True, slots=True)
 class GpuProcess:
     pid: int

@@ -197,8 +197,10 @@ class Job:
     started: float | None = None
     """Unix seconds; of the current attempt."""
     ended: float | None = None
-    gone: bool = False
-    """The current attempt was told to go; from then on its number is spent."""
+    gone: bool = True
+    """The attempt was told to go: its number is spent. False only while it is being prepared."""
+    grace_s: int | None = None
+    """Seconds between TERM and KILL of the stop that goes on; None while none does."""
     retry_at: float = 0.0
     """Monotonic seconds before which it is not tried again, after a refusal."""
 
@@ -218,6 +220,11 @@ class Job:
     def claim(self) -> str:
         """Id of this try to start the attempt; a refused try costs no attempt number."""
         return f"{self.attempt}.{self.tries}"
+
+    @property
+    def spent(self) -> int:
+        """The newest attempt that was told to go; a start that was taken back before costs none."""
+        return self.attempt if self.gone else self.attempt - 1
 
     @property
     def ranks(self) -> int:

@@ -49,18 +49,28 @@ def end_part(job: Job, node: str, how: Exit | None) -> Job:
     return with_part(job, replace(part, state=PartState.ENDED, exit=how, unsupervised=False))
 
 
-def endings(job: Job, grace_s: int, reason: str, node: str | None = None) -> list[Effect]:
+def stopping(job: Job, grace_s: int, reason: str, phase: str = "") -> Job:
+    """The job on its way to its end; a stop that goes on already may only become harder."""
+    if job.state is not JobState.COMPLETING:
+        job = move(job, JobState.COMPLETING)
+    grace = grace_s if job.grace_s is None else min(grace_s, job.grace_s)
+    phase = phase or f"stopping, {grace} s grace"
+    return replace(job, reason=reason, grace_s=grace, phase=phase)
+
+
+def endings(job: Job, node: str | None = None) -> list[Effect]:
     """Orders to end every part (or that on `node`) that is not proven empty."""
     return [
-        _ending(job, part, grace_s, reason)
+        _ending(job, part)
         for part in job.parts
         if part.state is not PartState.ENDED and node in (None, part.node)
     ]
 
 
-def _ending(job: Job, part: Part, grace_s: int, reason: str) -> Effect:
+def _ending(job: Job, part: Part) -> Effect:
     if part.state is PartState.STARTED:
-        return Stop(job.run, job.attempt, part.node, grace_s, reason)
+        grace = TEARDOWN_GRACE_S if job.grace_s is None else job.grace_s
+        return Stop(job.run, job.attempt, part.node, grace, job.reason)
     return Abort(try_of(job, part.node))
 
 
@@ -73,8 +83,8 @@ def settle(cluster: Cluster, job: Job) -> tuple[Cluster, list[Effect]]:
     failed = first_failure(job)
     if job.state is JobState.RUNNING and failed is not None:
         reason = words_of(job, failed)
-        job = replace(move(job, JobState.COMPLETING, reason), phase="stopping the other ranks")
-        effects = endings(job, TEARDOWN_GRACE_S, reason)
+        job = stopping(job, TEARDOWN_GRACE_S, reason, "stopping the other ranks")
+        effects = endings(job)
     if not job.state.holds_units or not job.is_empty:
         return with_job(cluster, job), effects
     if job.state is JobState.RUNNING:
@@ -87,19 +97,23 @@ def settle(cluster: Cluster, job: Job) -> tuple[Cluster, list[Effect]]:
 
 def _become(cluster: Cluster, job: Job) -> tuple[Cluster, list[Effect]]:
     after = job.after
-    job = replace(job, after=After.OUTCOME, ended=cluster.now.wall)
+    job = replace(
+        job,
+        after=After.OUTCOME,
+        attempt=job.spent,
+        gone=True,
+        grace_s=None,
+        ended=cluster.now.wall,
+    )
     match after:
         case After.RESTARTED:
-            return look_up(cluster, move(job, JobState.PENDING))
+            return look_up(cluster, replace(move(job, JobState.PENDING), retry_at=0.0))
         case After.REQUEUED:
-            spent = job.attempt if job.gone else job.attempt - 1
-            job = replace(move(job, JobState.PENDING, job.reason), attempt=spent)
-            return with_job(cluster, job), []
+            return with_job(cluster, move(job, JobState.PENDING, job.reason)), []
         case After.CANCELLED:
             job = replace(move(job, JobState.CANCELLED, job.reason), code=130)
         case After.FAILED:
-            spent = job.attempt if job.gone else job.attempt - 1
-            job = replace(move(job, JobState.FAILED, job.reason), code=1, attempt=spent)
+            job = replace(move(job, JobState.FAILED, job.reason), code=1)
         case After.OUTCOME:
             job = _outcome(job)
     return with_job(cluster, job), [Note(job.id, f"{job.state}: {job.reason}".rstrip(": "))]

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from cockpit.core.cluster import Cluster, LinkState
+from cockpit.core.cluster import AWAY, Cluster
 from cockpit.core.effects import Effect, Note
 from cockpit.core.events import CancelOrdered, CheckpointsListed, JobSubmitted, RestartOrdered
 from cockpit.core.jobs import After, Exit, Job, JobState, Resume
-from cockpit.core.moves import end_part, endings, find, look_up, move, settle, with_job
+from cockpit.core.moves import end_part, endings, find, look_up, move, settle, stopping, with_job
 from cockpit.core.starting import undo
+
+LOOK_AGAIN_S = 10.0
+"""Seconds until a node that could not list its checkpoints is asked again."""
 
 Outcome = tuple[Cluster, list[Effect]]
 
@@ -35,10 +38,8 @@ def cancelled(cluster: Cluster, event: CancelOrdered) -> Outcome:
             return with_job(cluster, job), [Note(job.id, reason)]
         case JobState.CONFIGURING:
             return undo(cluster, job, After.CANCELLED, reason)
-        case JobState.RUNNING:
-            job = move(job, JobState.COMPLETING, reason)
-    job = replace(job, after=After.CANCELLED, reason=reason, phase=f"stopping, {grace} s grace")
-    orders = endings(job, grace, reason)
+    job = replace(stopping(job, grace, reason), after=After.CANCELLED)
+    orders = endings(job)
     if event.forsake:
         job = _forsake(cluster, job)
     cluster, effects = settle(cluster, job)
@@ -48,7 +49,7 @@ def cancelled(cluster: Cluster, event: CancelOrdered) -> Outcome:
 def _forsake(cluster: Cluster, job: Job) -> Job:
     for part in job.parts:
         node = cluster.nodes.get(part.node)
-        if node is None or node.link is not LinkState.UP:
+        if node is None or node.link in AWAY:
             job = end_part(job, part.node, Exit(None, lost=True, reason="called lost by a person"))
     return job
 
@@ -58,24 +59,21 @@ def restarted(cluster: Cluster, event: RestartOrdered) -> Outcome:
     job = cluster.jobs.get(event.job)
     if job is None:
         return cluster, []
-    job = replace(job, wanted=event.wanted if job.home else Resume.NOTHING)
+    has_none = event.wanted is Resume.NEWEST and job.home is None
+    job = replace(job, wanted=Resume.NOTHING if has_none else event.wanted)
     note: Effect = Note(job.id, "restart ordered")
     match job.state:
         case JobState.PENDING:
             return look_up(cluster, job)
         case JobState.CONFIGURING:
             return undo(cluster, job, After.RESTARTED, "restart ordered")
-        case JobState.RUNNING:
-            job = move(job, JobState.COMPLETING, "restart ordered")
-        case JobState.COMPLETING:
-            job = replace(job, reason="restart ordered")
-        case _:
-            cluster, effects = look_up(cluster, move(job, JobState.PENDING))
-            return cluster, [note, *effects]
-    grace = job.request.grace_s
-    job = replace(job, after=After.RESTARTED, phase=f"stopping, {grace} s grace")
-    cluster, effects = settle(cluster, job)
-    return cluster, [note, *endings(job, grace, "restart ordered"), *effects]
+        case JobState.RUNNING | JobState.COMPLETING:
+            job = stopping(job, job.request.grace_s, "restart ordered")
+            job = replace(job, after=After.RESTARTED)
+            cluster, effects = settle(cluster, job)
+            return cluster, [note, *endings(job), *effects]
+    cluster, effects = look_up(cluster, move(job, JobState.PENDING))
+    return cluster, [note, *effects]
 
 
 def checkpoints_listed(cluster: Cluster, event: CheckpointsListed) -> Outcome:
@@ -84,7 +82,8 @@ def checkpoints_listed(cluster: Cluster, event: CheckpointsListed) -> Outcome:
     if job is None or job.state is not JobState.PENDING or job.wanted is not Resume.NEWEST:
         return cluster, []
     if event.error is not None:
-        return with_job(cluster, replace(job, reason=event.error)), []
+        again = cluster.now.mono + LOOK_AGAIN_S
+        return with_job(cluster, replace(job, reason=event.error, retry_at=again)), []
     newest = event.complete[0] if event.complete else None
     words = f"resumes at step {newest.step}" if newest else "no complete checkpoint: from the start"
     job = replace(job, wanted=None, resume=newest, reason=words)
@@ -98,5 +97,16 @@ def retry_lookups(cluster: Cluster, node: str) -> Outcome:
         waits = job.state is JobState.PENDING and job.wanted is not None and job.home == node
         if waits:
             cluster, more = look_up(cluster, job)
+            effects += more
+    return cluster, effects
+
+
+def look_up_again(cluster: Cluster) -> Outcome:
+    """Time has passed: lookups that failed are tried again."""
+    effects: list[Effect] = []
+    for job in cluster.jobs.values():
+        waits = job.state is JobState.PENDING and job.wanted is not None
+        if waits and 0 < job.retry_at <= cluster.now.mono:
+            cluster, more = look_up(cluster, replace(job, retry_at=0.0))
             effects += more
     return cluster, effects

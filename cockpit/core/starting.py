@@ -8,7 +8,17 @@ from cockpit.core.cluster import Cluster
 from cockpit.core.effects import Abort, Confirm, Effect, Go, Note
 from cockpit.core.events import EngineStarted, Prepared, Started, StartRefused, Try, Undone
 from cockpit.core.jobs import After, Job, JobState, PartState
-from cockpit.core.moves import end_part, find, move, settle, try_of, with_job, with_part
+from cockpit.core.moves import (
+    TEARDOWN_GRACE_S,
+    end_part,
+    find,
+    move,
+    settle,
+    stopping,
+    try_of,
+    with_job,
+    with_part,
+)
 
 RETRY_AFTER_S = 5.0
 """Seconds before a refused job is tried again."""
@@ -69,7 +79,8 @@ def refused(cluster: Cluster, event: StartRefused) -> Outcome:
 
 def undo(cluster: Cluster, job: Job, after: After, reason: str) -> Outcome:
     """Take back a start on every node; the job is completing until all say it is undone."""
-    job = replace(move(job, JobState.COMPLETING, reason), after=after, phase="undoing the start")
+    job = stopping(job, TEARDOWN_GRACE_S, reason, "undoing the start")
+    job = replace(job, after=after)
     aborts: list[Effect] = [Abort(try_of(job, node)) for node in job.nodes]
     note = Note(job.id, f"not started: {reason}")
     cluster, effects = settle(cluster, job)
@@ -84,10 +95,16 @@ def undone(cluster: Cluster, event: Undone) -> Outcome:
     return settle(cluster, end_part(job, event.of.node, part.exit if part else None))
 
 
-def undo_unfinished(cluster: Cluster, event: EngineStarted) -> Outcome:
-    """An engine that starts cannot know what was acknowledged to the one before."""
+def engine_started(cluster: Cluster, event: EngineStarted) -> Outcome:
+    """An engine that starts cannot know what was acknowledged to the one before.
+
+    Silence counts from now on, and moments of a clock that a reboot set back count for nothing.
+    """
+    nodes = {name: replace(node, changed=event.at) for name, node in cluster.nodes.items()}
+    jobs = {number: replace(job, retry_at=0.0) for number, job in cluster.jobs.items()}
+    cluster = replace(cluster, nodes=nodes, jobs=jobs)
     effects: list[Effect] = []
-    for job in cluster.jobs.values():
+    for job in jobs.values():
         if job.state is JobState.CONFIGURING:
             reason = "the engine ended in the middle of its start"
             cluster, more = undo(cluster, job, After.REQUEUED, reason)

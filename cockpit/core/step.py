@@ -15,7 +15,7 @@ from cockpit.core.schedule import start_what_fits
 Outcome = tuple[Cluster, list[Effect]]
 
 _HANDLERS: Mapping[type[Any], Callable[[Cluster, Any], Outcome]] = {
-    e.EngineStarted: starting.undo_unfinished,
+    e.EngineStarted: starting.engine_started,
     e.LinkChanged: watching.link_changed,
     e.ReadingArrived: watching.reading_arrived,
     e.RunSeen: watching.run_seen,

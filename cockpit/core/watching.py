@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from cockpit.core.cluster import Cluster, LinkState
+from cockpit.core.cluster import AWAY, Cluster, LinkState
 from cockpit.core.effects import Confirm, Effect, Note, Stop
 from cockpit.core.events import (
     CheckpointLogged,
@@ -15,9 +15,10 @@ from cockpit.core.events import (
     Report,
     RunSeen,
     RunsListed,
+    Started,
     Ticked,
 )
-from cockpit.core.jobs import Exit, Job, JobState, PartState
+from cockpit.core.jobs import Exit, Job, JobState, Part, PartState
 from cockpit.core.moves import (
     TEARDOWN_GRACE_S,
     end_part,
@@ -28,15 +29,16 @@ from cockpit.core.moves import (
     with_job,
     with_part,
 )
-from cockpit.core.ordering import retry_lookups
+from cockpit.core.ordering import look_up_again, retry_lookups
+from cockpit.core.starting import started
 
 LOST_AFTER_S = 600.0
 """Seconds without an answer until a gang's node counts as lost, if all its other nodes are empty."""
 UNDONE_AFTER_S = 120.0
 """Seconds without an answer until a start that was never confirmed has undone itself there."""
 _LIVE = frozenset({"prepared", "started", "confirmed", "stopping", "unsupervised"})
-_AWAY = frozenset({LinkState.UNREACHABLE, LinkState.REFUSED})
-"""States that trying again does not end; only an answer does."""
+_STARTED = frozenset({"started", "confirmed", "ended"})
+"""What a run says of itself only after its go, so that the answer to go may get lost."""
 
 Outcome = tuple[Cluster, list[Effect]]
 
@@ -45,10 +47,11 @@ def link_changed(cluster: Cluster, event: LinkChanged) -> Outcome:
     node = cluster.nodes.get(event.node)
     if node is None:
         return cluster, []
-    if event.link is LinkState.CONNECTING and node.link in _AWAY:
+    if event.link is LinkState.CONNECTING and node.link in AWAY:
         again = replace(node, phase=event.phase, retry_in_s=None)
         return replace(cluster, nodes={**cluster.nodes, node.name: again}), []
-    changed = node.changed if node.link is event.link else event.at
+    same = node.link is event.link or {node.link, event.link} <= AWAY
+    changed = node.changed if same else event.at
     after = replace(
         node,
         link=event.link,
@@ -91,18 +94,9 @@ def runs_listed(cluster: Cluster, event: RunsListed) -> Outcome:
             cluster, more = settle(cluster, end_part(job, event.node, how))
             effects += more
         elif job.state is JobState.COMPLETING:
-            effects += endings(job, _grace(job), job.reason, event.node)
+            effects += endings(job, event.node)
     cluster, more = retry_lookups(cluster, event.node)
     return cluster, [*effects, *more]
-
-
-def _grace(job: Job) -> int:
-    """Only a stop that a person ordered waits for ranks to save."""
-    return job.request.grace_s if job.code is None and not _has_failed(job) else TEARDOWN_GRACE_S
-
-
-def _has_failed(job: Job) -> bool:
-    return any(part.exit is not None and not part.exit.is_success for part in job.parts)
 
 
 def run_seen(cluster: Cluster, event: RunSeen) -> Outcome:
@@ -111,30 +105,44 @@ def run_seen(cluster: Cluster, event: RunSeen) -> Outcome:
     part = job.part(event.node) if job else None
     if job is None or part is None or part.state is PartState.ENDED or not job.state.holds_units:
         return cluster, _stray(cluster, event.node, report)
-    part = replace(
+    cluster = with_job(cluster, with_part(job, _told(part, report)))
+    effects: list[Effect] = []
+    if report.state in _STARTED and job.gone and part.state is PartState.PREPARED:
+        cluster, effects = started(cluster, Started(try_of(job, event.node), event.at))
+    elif report.state == "started" and job.state is JobState.RUNNING:
+        effects = [Confirm(try_of(job, event.node))]
+    job = cluster.jobs[job.id]
+    how = _ending(job, event.node, report)
+    if how is None:
+        return cluster, effects
+    cluster, more = settle(cluster, end_part(job, event.node, how))
+    return cluster, [*effects, *more]
+
+
+def _told(part: Part, report: Report) -> Part:
+    return replace(
         part,
         streams=report.streams or part.streams,
         pids=dict(report.pids) or part.pids,
         unsupervised=report.state == "unsupervised",
     )
-    job = with_part(job, part)
-    if report.state == "ended" and report.exit is not None:
-        job = end_part(job, event.node, report.exit)
-    elif report.state == "lost" and part.state is PartState.STARTED:
+
+
+def _ending(job: Job, node: str, report: Report) -> Exit | None:
+    """How the run ended there, if it did; before go, only an answer to its abort proves anything."""
+    if report.state == "ended" and job.gone:
+        return report.exit or Exit(None, reason="its exit record cannot be read")
+    part = job.part(node)
+    if report.state == "lost" and part is not None and part.state is PartState.STARTED:
         words = report.exit.reason if report.exit else "the node was started anew"
-        job = end_part(job, event.node, Exit(None, lost=True, reason=words))
-    cluster, effects = settle(cluster, job)
-    if report.state == "started" and cluster.jobs[job.id].state is JobState.RUNNING:
-        effects = [Confirm(try_of(job, event.node)), *effects]
-    return cluster, effects
+        return Exit(None, lost=True, reason=words)
+    return None
 
 
 def _stray(cluster: Cluster, node: str, report: Report) -> list[Effect]:
     """A run of ours that should not live any more, back with its node: it is stopped first."""
     job = find(cluster, report.run)
-    if job is None or report.state not in _LIVE:
-        return []
-    if report.attempt == job.attempt and job.state in (JobState.PENDING, JobState.CONFIGURING):
+    if job is None or report.state not in _LIVE or report.attempt > job.spent:
         return []
     reason = "left over from an attempt that is over"
     return [Stop(report.run, report.attempt, node, TEARDOWN_GRACE_S, reason)]
@@ -142,9 +150,9 @@ def _stray(cluster: Cluster, node: str, report: Report) -> list[Effect]:
 
 def ticked(cluster: Cluster, event: Ticked) -> Outcome:
     """Only silence is decided here, and only where nothing else can prove anything."""
-    effects: list[Effect] = []
+    cluster, effects = look_up_again(cluster)
     for job in list(cluster.jobs.values()):
-        if job.state is not JobState.COMPLETING:
+        if job.state not in (JobState.RUNNING, JobState.COMPLETING):
             continue
         after = job
         for part in job.parts:
@@ -176,7 +184,8 @@ def metrics_logged(cluster: Cluster, event: MetricsLogged) -> Outcome:
     if job is None:
         return cluster, []
     values = {**job.values, **event.values}
-    return with_job(cluster, replace(job, step=event.step, values=values, phase="")), []
+    phase = "" if job.state is JobState.RUNNING else job.phase
+    return with_job(cluster, replace(job, step=event.step, values=values, phase=phase)), []
 
 
 def checkpoint_logged(cluster: Cluster, event: CheckpointLogged) -> Outcome:
