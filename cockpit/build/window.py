@@ -11,7 +11,6 @@ from cockpit.build.model import LiveModel
 from cockpit.build.place import Place
 from cockpit.engine.lock import EngineLock, holder
 from cockpit.engine.loop import Engine
-from cockpit.engine.store import Store
 from cockpit.engine.viewer import Viewer
 
 LOG_FORMAT = "%(asctime)s %(levelname)s %(message)s"
@@ -28,7 +27,7 @@ async def show(place: Place, leaving: str = "") -> str:
     model = LiveModel(place, store)
     app = CockpitApp(model, leaving=leaving)
     lock = EngineLock(place.paths.lock)
-    work = asyncio.create_task(_serve(place, store, model, lock))
+    work = asyncio.create_task(_serve(place, model, lock))
     try:
         return await app.run_async() or ""
     finally:
@@ -39,9 +38,13 @@ async def show(place: Place, leaving: str = "") -> str:
         store.close()
 
 
-async def _serve(place: Place, store: Store, model: LiveModel, lock: EngineLock) -> None:
-    """The engine, or the viewer of another's; its failure is shown, never hidden."""
+async def _serve(place: Place, model: LiveModel, lock: EngineLock) -> None:
+    """The engine, or the viewer of another's; its failure is shown, never hidden.
+
+    It has a store of its own: SQLite tells a connection only what others wrote.
+    """
     await asyncio.sleep(0)
+    store = place.store()
     try:
         nodes = await asyncio.to_thread(open_nodes, place)
         if lock.acquire():
@@ -55,6 +58,8 @@ async def _serve(place: Place, store: Store, model: LiveModel, lock: EngineLock)
     except Exception as error:  # noqa: BLE001 - shown on every screen and kept in the log
         _log.exception("the engine stopped")
         model.failure = f"the engine stopped ({error!r}); see {place.paths.log}, start it again"
+    finally:
+        store.close()
 
 
 async def run_daemon(place: Place, lock: EngineLock) -> None:

@@ -43,9 +43,11 @@ def allocate(
     return _shortage(cluster, request, free, home)
 
 
-def sketch(cluster: Cluster, request: Request) -> tuple[Part, ...]:
-    """Where it would go: now if it fits, else in an empty cluster, else on invented nodes."""
-    placed = allocate(cluster, request)
+def sketch(
+    cluster: Cluster, request: Request, home: str | None = None, prefer: Sequence[str] = ()
+) -> tuple[Part, ...]:
+    """Where it would go: now if it fits, else on the nodes that are large enough."""
+    placed = allocate(cluster, request, home, prefer)
     if isinstance(placed, tuple):
         return placed
     sized = sorted(cluster.nodes.values(), key=lambda node: len(node.units) < request.gpus)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from cockpit.core.allocate import sketch
@@ -36,8 +36,8 @@ def spec(cluster: Cluster, job: Job, part: Part) -> dict[str, Any]:
     """What one node is told, as docs/protocol.md lists it. Raises BadRequest."""
     request = job.request
     command = parse(request.argv)
-    site = _site(cluster.nodes[part.node], part)
-    first = _site(cluster.nodes[job.parts[0].node], job.parts[0])
+    site = _site(_node(cluster, part), part)
+    first = _site(_node(cluster, job.parts[0]), job.parts[0])
     torchrun = command.torchrun or job.ranks > 1
     argv = _torchrun(job, site, first, command) if torchrun else _plain(request, site, command)
     return {
@@ -66,6 +66,11 @@ def spec(cluster: Cluster, job: Job, part: Part) -> dict[str, Any]:
         "grace_s": request.grace_s,
         "confirm_s": CONFIRM_S,
     }
+
+
+def _node(cluster: Cluster, part: Part) -> Node:
+    """Also one that left the inventory since."""
+    return cluster.nodes.get(part.node) or Node(part.node)
 
 
 def _site(node: Node, part: Part) -> _Site:
@@ -164,19 +169,29 @@ def _resume(checkpoint: Checkpoint | None) -> Mapping[str, Any] | None:
     return None if checkpoint is None else {"path": checkpoint.path, "step": checkpoint.step}
 
 
-def preview(
-    cluster: Cluster, request: Request, attempt: int = 1, resume: Checkpoint | None = None
-) -> list[str]:
+def preview(cluster: Cluster, request: Request) -> list[str]:
     """The exact commands, one node after the other, ready to paste into a shell.
 
     Where the job cannot be placed now, on the nodes it would get in an empty cluster. Raises BadRequest.
     """
-    parts = sketch(cluster, request)
-    job = Job(id=0, request=request, attempt=attempt, parts=parts, resume=resume)
+    return commands(cluster, Job(0, request, attempt=1, parts=sketch(cluster, request)))
+
+
+def preview_restart(cluster: Cluster, job: Job, resume: Checkpoint | None) -> list[str]:
+    """The commands of the next attempt of a job, as if what is left of it had ended already."""
+    others = {number: other for number, other in cluster.jobs.items() if number != job.id}
+    home = job.home if resume else None
+    parts = sketch(replace(cluster, jobs=others), job.request, home, job.nodes)
+    following = replace(job, attempt=job.attempt + 1, parts=parts, resume=resume)
+    return commands(cluster, following)
+
+
+def commands(cluster: Cluster, job: Job) -> list[str]:
+    """What each node is or was told for the attempt that `job.parts` place. Raises BadRequest."""
     lines: list[str] = []
-    for part in parts:
+    for part in job.parts:
         told = spec(cluster, job, part)
-        ranks = _span(part.node_rank * request.gpus, request.gpus)
+        ranks = _span(part.node_rank * job.request.gpus, job.request.gpus)
         places = ",".join(map(str, part.indices))
         lines.append(f"# {part.node}: {ranks}, units {places}")
         lines += _shell(told)

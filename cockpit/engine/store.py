@@ -121,7 +121,7 @@ class Store:
         self._db.close()
 
     def stamp(self) -> int:
-        """Changes whenever another process wrote; cheap to ask often."""
+        """Changes whenever another connection wrote, never for this one; cheap to ask often."""
         (version,) = self._db.execute("PRAGMA data_version").fetchone()
         return int(version)
 

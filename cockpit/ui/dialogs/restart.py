@@ -10,7 +10,7 @@ from textual.content import Content
 from textual.widgets import Static
 
 from cockpit.core.jobs import Checkpoint, Job
-from cockpit.core.launch_plan import preview
+from cockpit.core.launch_plan import preview_restart
 from cockpit.core.request import BadRequest
 from cockpit.core.text import visible
 from cockpit.ui import wording
@@ -127,9 +127,8 @@ class Restart(Ask):
             return Content("")
         chosen = None if self._chosen is None else self._found[self._chosen]
         resume = None if chosen is None else Checkpoint(chosen.step, chosen.path)
-        attempt = self._job.attempt + 1
         try:
-            lines = preview(self._model.cluster, self._job.request, attempt, resume)
+            lines = preview_restart(self._model.cluster, self._job, resume)
         except BadRequest as error:
             return Content.styled(visible(f"✗ {error}"), "$error")
         return Content("\n".join(visible(line) for line in lines))

@@ -11,7 +11,7 @@ from textual.widgets import Static
 
 from cockpit.core.cluster import Cluster
 from cockpit.core.jobs import Job
-from cockpit.core.launch_plan import preview
+from cockpit.core.launch_plan import commands, preview
 from cockpit.core.request import BadRequest
 from cockpit.core.text import visible
 from cockpit.ui import describe
@@ -45,7 +45,7 @@ def _facts(cluster: Cluster, job: Job) -> Iterable[Content]:
 
 def _commands(cluster: Cluster, job: Job) -> Iterable[Content]:
     try:
-        lines = preview(cluster, job.request, max(job.attempt, 1), job.resume)
+        lines = commands(cluster, job) if job.parts else preview(cluster, job.request)
     except BadRequest as error:
         yield Content.assemble(("no commands: ", "$warning"), visible(str(error)))
         return
