@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import struct
+import sys
 from typing import Any, Iterable
 
 from cockpit_node import records
@@ -69,7 +70,7 @@ class Journal:
             records.replace(path, self._record)
         except OSError:
             # The disk is full; the record before this one left room to write in place.
-            records.fill(path, self._record)
+            self._fill(path, self._record)
 
     def refused(self, refusal: Refused) -> None:
         self.state("refused", refusal=refusal.record())
@@ -90,9 +91,16 @@ class Journal:
         for limit in (1000, 300, 80, 0):
             short = _shortened({"version": VERSION, **record}, limit)
             try:
-                return records.fill(self._paths.exit, short)
+                return self._fill(self._paths.exit, short)
             except ValueError:
                 continue
+
+    def _fill(self, path: str, record: Record) -> None:
+        try:
+            records.fill(path, record)
+        except FileNotFoundError:
+            # Someone removed the run directory. The run must end all the same, unrecorded.
+            sys.stderr.write(f"{path} is gone; it would have said {record}\n")
 
     def _write(self, path: str, record: Record) -> None:
         try:

@@ -205,6 +205,8 @@ class Supervisor:
             return self._orders.stop(self._spec.grace_s)
         if self._children.told_to_end:
             return Stop(self._spec.grace_s, "the node told its supervisor to end")
+        if not os.path.exists(self._paths.spec):
+            return Stop(self._spec.grace_s, "its run directory was removed")
         return None
 
     def _stop(self, launcher: Launcher, order: Stop) -> str:

@@ -44,7 +44,7 @@ def rank_files(spec: Spec, logs: str) -> list[RankFile]:
     if not attempts:
         return []
     # A directory that the user chose may hold other runs' files; ours are the newest.
-    newest = max(attempts, key=os.path.getmtime)
+    newest = max(attempts, key=_made_at)
     found = []
     for path in glob.glob(os.path.join(glob.escape(newest), "*", "std*.log")):
         local = os.path.basename(os.path.dirname(path))
@@ -52,6 +52,13 @@ def rank_files(spec: Spec, logs: str) -> list[RankFile]:
         if stream in ("stdout", "stderr") and local.isdigit() and int(local) < spec.nproc:
             found.append(RankFile(_global(spec, int(local)), stream, path))
     return sorted(found)
+
+
+def _made_at(path: str) -> float:
+    try:
+        return os.path.getmtime(path)
+    except FileNotFoundError:
+        return 0.0
 
 
 class Teardown:
@@ -65,10 +72,13 @@ class Teardown:
 
     def begun(self) -> bool:
         """Whether a rank failed while others live on. Not when torchrun itself was told to end."""
-        with open(self._path, "rb") as file:
-            file.seek(self._offset)
-            data = self._rest + file.read(_TAIL_LIMIT)
-            self._offset = file.tell()
+        try:
+            with open(self._path, "rb") as file:
+                file.seek(self._offset)
+                data = self._rest + file.read(_TAIL_LIMIT)
+                self._offset = file.tell()
+        except FileNotFoundError:
+            return False
         self._rest = data[-64:]
         self._asked = self._asked or b"death signal" in data
         return b"closing signal" in data and not self._asked

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import sys
 
-from cockpit_node import runs
+from cockpit_node import leases, runs
 from cockpit_node.journal import read_known
-from cockpit_node.processes import process, send
+from cockpit_node.processes import lives, process, send
 from cockpit_node.start import start_supervisor
 from tests.node.rig import Rig, kill, until
 
@@ -162,6 +163,16 @@ def test_a_run_that_is_not_confirmed_ends_itself(rig: Rig) -> None:
     end = rig.ended(paths)
     assert (end["stopped"], end["leftovers"]) == (True, 0)
     assert "not every node had started within 0.5 s" in end["reason"]
+
+
+def test_a_run_whose_directory_was_removed_ends(rig: Rig) -> None:
+    words = "trap 'exit 0' TERM; echo ready; while true; do sleep 0.1; done"
+    paths = rig.start(rig.spec(["bash", "-c", words], units=["slot-0"]))
+    supervisor = rig.supervisor(paths)
+    until("it is ready", lambda: "ready" in rig.stream(paths, "0.stdout"))
+    shutil.rmtree(paths.directory)
+    until("the supervisor has gone", lambda: not lives(supervisor))
+    assert (rig.marked(), leases.holders()) == ([], {})
 
 
 def test_a_run_without_its_supervisor_is_found_and_stopped(rig: Rig) -> None:
