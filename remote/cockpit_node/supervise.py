@@ -21,7 +21,9 @@ def main(directory: str) -> int:
         return 0
     os.setsid()
     os.chdir("/")
-    umask = int(os.environ.get("COCKPIT_NODE_UMASK") or f"{os.umask(0o077):o}", 8)
+    inherited = os.umask(0o077)
+    # The agent narrowed its own; a job writes what its user's group may read.
+    umask = int(os.environ.get("COCKPIT_NODE_UMASK") or f"{inherited:o}", 8)
     lock = _only_supervisor(paths)
     if lock is None:
         return 0
