@@ -99,7 +99,9 @@ ACTIONS: Sequence[Action] = (
     Action("leave", ("ctrl+c", "ctrl+q"), "quit", _HERE, "Quit; jobs go on"),
     Action("new", ("n",), "new", _JOBS, "Fill in a new job, like the chosen one", footer=True),
     Action("restart", ("r",), "restart", _JOBS, "Restart, after a look at how", True, footer=True),
-    Action("restart_now", ("R",), "restart now", _JOBS, "Restart from the newest checkpoint", True),
+    Action(
+        "restart_now", ("R",), "restart now", _JOBS, "Restart without a look; asks if it runs", True
+    ),
     Action("cancel", ("c",), "cancel", _JOBS, "Stop with grace, after a question", True, True),
     Action("kill", ("K",), "kill", _JOBS, "Stop without grace, after its name is typed", True),
     Action("logs", ("l",), "logs", _JOBS, "Show what its ranks print", footer=True),

@@ -17,7 +17,7 @@ from cockpit.ui.actions import Context, bindings, of
 from cockpit.ui.dialogs.ask import table
 from cockpit.ui.dialogs.leave import Leave
 from cockpit.ui.dialogs.reading import Reading, help_text
-from cockpit.ui.dialogs.restart import Restart
+from cockpit.ui.dialogs.restart import Restart, RestartNow
 from cockpit.ui.dialogs.stop import Cancel, Kill
 from cockpit.ui.draft import Draft, draft_of
 from cockpit.ui.model import Model
@@ -187,7 +187,10 @@ class CockpitApp(App[str], inherit_bindings=False):
             self.push_screen(Restart(self.model, job))
 
     def action_restart_now(self) -> None:
-        if job := self._job():
+        job = self._job()
+        if job is not None and job.state.holds_units:
+            self.push_screen(RestartNow(self.model, job))
+        elif job is not None:
             self.model.restart(job.id)
             self._say(f"Job {job.id} restarts from its newest complete checkpoint.")
 

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass
 from pathlib import PurePosixPath
 from typing import Any
 
+from cockpit.core.command import parse, typed_shape
 from cockpit.core.request import BadRequest, Request
 
 
@@ -18,8 +19,8 @@ class Draft:
 
     command: str = ""
     name: str = ""
-    nodes: str = "1"
-    gpus: str = "1"
+    nodes: str = ""
+    gpus: str = ""
     workdir: str = ""
     env: str = ""
     python: str = ""
@@ -31,10 +32,13 @@ class Draft:
 
 LABELS: Mapping[str, tuple[str, str]] = {
     "command": ("command", "train.py --lr 3e-4"),
-    "nodes": ("nodes", "1"),
-    "gpus": ("GPUs a node", "or CPU slots, where there is no GPU"),
+    "nodes": ("nodes", "1, or what torchrun's own options say"),
+    "gpus": ("GPUs a node", "1; CPU slots where there is no GPU"),
     "name": ("name", "the script's, if empty"),
-    "workdir": ("workdir", "/absolute/path on the nodes; the inventory's, if empty"),
+    "workdir": (
+        "workdir",
+        "/absolute/path on the nodes; the inventory's or the one here, if empty",
+    ),
     "env": ("env", "KEY=value KEY2='with spaces'"),
     "python": ("python", "the inventory's, if empty"),
     "venv": ("venv", "/absolute/path, activated first"),
@@ -44,6 +48,9 @@ LABELS: Mapping[str, tuple[str, str]] = {
 }
 """Field -> label and what stands in it while it is empty, in the order of the form."""
 
+INFERRED = frozenset({"name", "nodes", "gpus"})
+"""Fields that the command answers where they are empty."""
+
 
 def draft_of(request: Request) -> Draft:
     """The form filled from a job."""
@@ -52,7 +59,7 @@ def draft_of(request: Request) -> Draft:
         name=request.name,
         nodes=str(request.nodes),
         gpus=str(request.gpus),
-        workdir=request.workdir or "",
+        workdir=request.workdir or request.submitted_from or "",
         env=" ".join(f"{key}={shlex.quote(value)}" for key, value in request.env.items()),
         python=request.python or "",
         venv=request.venv or "",
@@ -69,7 +76,7 @@ def problems(draft: Draft) -> dict[str, str]:
     for field, typed in asdict(draft).items():
         try:
             value = _PARSERS[field](typed)
-            if field == "name" and not value:
+            if field in INFERRED and value in (None, ""):
                 continue
             key = "argv" if field == "command" else field
             Request(run="", **{**parsed, key: value})
@@ -78,22 +85,36 @@ def problems(draft: Draft) -> dict[str, str]:
     return found
 
 
-def request_of(draft: Draft, run: str, user: str = "") -> Request:
-    """What is asked for. Raises BadRequest; `problems` says it field by field."""
+def request_of(draft: Draft, run: str, user: str = "", here: str | None = None) -> Request:
+    """What is asked for, from the directory `here`. Raises BadRequest; `problems` says it by field."""
     try:
         values = {field: _PARSERS[field](typed) for field, typed in asdict(draft).items()}
     except ValueError as error:
         raise BadRequest(str(error)) from error
     argv = values.pop("command")
+    typed_nodes, typed_gpus = typed_shape(argv)
     values["name"] = values["name"] or name_of(argv)
-    return Request(run=run, argv=argv, user=user, **values)
+    for field, inferred in (("nodes", typed_nodes), ("gpus", typed_gpus)):
+        if values[field] is None:
+            values[field] = inferred or 1
+    return Request(run=run, argv=argv, user=user, submitted_from=here, **values)
 
 
 def name_of(argv: tuple[str, ...]) -> str:
-    """A name from the script: `train` of `python -u src/train.py`."""
-    scripts = [word for word in argv if word.endswith((".py", ".sh"))]
-    stem = PurePosixPath((scripts or list(argv) or ["job"])[0]).stem
+    """A name from the script or module: `train` of `python -u src/train.py`."""
+    command = parse(argv)
+    target = command.target
+    word = target[1] if target[0] == "-m" else command.script or target[0]
+    stem = PurePosixPath(word).name.removesuffix(".py")
     return re.sub(r"[^A-Za-z0-9._-]+", "-", stem).strip(".-")[:64] or "job"
+
+
+def _command(typed: str) -> tuple[str, ...]:
+    if not typed.strip():
+        raise ValueError("write what to run, as in: train.py --lr 3e-4")
+    words = _words(typed)
+    parse(words)
+    return words
 
 
 def _words(typed: str) -> tuple[str, ...]:
@@ -101,6 +122,10 @@ def _words(typed: str) -> tuple[str, ...]:
         return tuple(shlex.split(typed))
     except ValueError as error:
         raise ValueError(f"{error}: close what was opened, or quote it") from error
+
+
+def _count(typed: str) -> int | None:
+    return _number(typed) if typed.strip() else None
 
 
 def _number(typed: str) -> int:
@@ -121,10 +146,10 @@ def _text(typed: str) -> str | None:
 
 
 _PARSERS: Mapping[str, Callable[[str], Any]] = {
-    "command": _words,
+    "command": _command,
     "name": str.strip,
-    "nodes": _number,
-    "gpus": _number,
+    "nodes": _count,
+    "gpus": _count,
     "workdir": _text,
     "env": _env,
     "python": _text,

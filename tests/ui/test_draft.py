@@ -18,6 +18,23 @@ def test_a_draft_without_a_name_is_called_like_its_script() -> None:
     draft = Draft(command="python -u src/train_gpt.py --lr 3e-4")
     assert request_of(draft, run_id(1)).name == "train_gpt"
     assert name_of(("./-weird name!",)) == "weird-name"
+    assert name_of(("-m", "package.train")) == "package.train"
+
+
+def test_torchruns_own_options_say_the_shape_where_the_form_does_not() -> None:
+    draft = Draft(command="torchrun --nnodes 2 --nproc-per-node=4 train.py")
+    request = request_of(draft, run_id(1), here="/work")
+    assert (request.shape, request.submitted_from) == ("2x4", "/work")
+    assert request_of(Draft(command=draft.command, gpus="8"), run_id(1)).shape == "2x8"
+
+
+def test_a_job_like_another_runs_where_that_one_ran() -> None:
+    request = request_of(Draft(command="train.py"), run_id(1), here="/elsewhere")
+    assert draft_of(request).workdir == "/elsewhere"
+
+
+def test_an_empty_form_says_what_is_missing() -> None:
+    assert set(problems(Draft())) == {"command"}
 
 
 def test_each_wrong_field_says_what_to_write() -> None:

@@ -46,7 +46,7 @@ async def test_from_the_first_screen_to_a_submitted_job() -> None:
 async def test_a_wrong_field_is_told_in_its_place_and_nothing_is_queued() -> None:
     model = MemoryModel()
     async with cockpit(model) as pilot:
-        await pilot.press("2", "n", "tab", *"many")
+        await pilot.press("2", "n", "tab", "delete", *"many")
         await until_seen(pilot, "is not a whole number")
         await pilot.press("ctrl+s")
         assert model.orders == []
@@ -129,7 +129,17 @@ async def test_a_restart_that_cannot_look_says_why_and_does_nothing() -> None:
         await pilot.press("enter", "escape")
         assert model.orders == []
         await pilot.press("R")
+        await until_seen(pilot, "Restart job 1 now")
+        await pilot.press("enter")
         assert model.orders == [("restart", 1, None)]
+
+
+async def test_a_job_that_is_over_restarts_at_once_by_one_key() -> None:
+    model = MemoryModel()
+    async with cockpit(model) as pilot:
+        await pilot.press("2", "G", "R")
+        await until_seen(pilot, "Job 5 restarts from its newest complete checkpoint")
+        assert model.orders == [("restart", 5, None)]
 
 
 async def test_without_a_checkpoint_a_restart_says_that_it_begins_anew() -> None:

@@ -63,8 +63,7 @@ def help_text(contexts: Sequence[Context]) -> Content:
     for context in contexts:
         lines.append(Content.styled(context.value, "bold $primary"))
         for action in of([context]):
-            asks = "  (asks first)" if action.destructive and action.id != "restart_now" else ""
             keys = (f"  {action.all_keys:<16}", "bold $accent")
-            lines.append(Content.assemble(keys, f"{action.help}{asks}"))
+            lines.append(Content.assemble(keys, action.help))
         lines.append(Content(""))
     return Content("\n").join(lines[:-1])

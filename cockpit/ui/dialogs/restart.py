@@ -16,6 +16,7 @@ from cockpit.core.text import visible
 from cockpit.ui import wording
 from cockpit.ui.actions import Context, bindings
 from cockpit.ui.dialogs.ask import Ask
+from cockpit.ui.dialogs.stop import at_stake
 from cockpit.ui.model import Found, Model, Unavailable
 
 LISTED = 6
@@ -98,7 +99,7 @@ class Restart(Ask):
         if self._looking:
             return Content(visible(f"… looking for checkpoints on {self._job.home or 'its node'}"))
         if self._trouble:
-            words = f"✗ {self._trouble}\nR restarts it without this look, once it can be done."
+            words = f"✗ {self._trouble}\nR restarts it without this look."
             return Content.styled("\n".join(map(visible, words.splitlines())), "$error")
         if self._chosen is None:
             why = "no checkpoint is complete" if self._found else "there is no checkpoint"
@@ -132,3 +133,17 @@ class Restart(Ask):
         except BadRequest as error:
             return Content.styled(visible(f"✗ {error}"), "$error")
         return Content("\n".join(visible(line) for line in lines))
+
+
+class RestartNow(Ask):
+    """Without a look at the checkpoints; asked only where ranks run, since they are stopped."""
+
+    def __init__(self, model: Model, job: Job) -> None:
+        title = f"Restart job {job.id} now, as attempt {job.attempt + 1}?"
+        facts = [*at_stake(job), ("from", "the newest complete checkpoint")]
+        super().__init__(title, facts, "restart it", danger=True)
+        self._model, self._job = model, job
+
+    def action_yes(self) -> None:
+        self._model.restart(self._job.id)
+        self.dismiss(True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import getpass
+import os
 from dataclasses import asdict
 
 from textual import on
@@ -17,7 +19,7 @@ from cockpit.core.launch_plan import preview
 from cockpit.core.request import BadRequest, Request
 from cockpit.core.text import visible
 from cockpit.ui.actions import Context, bindings
-from cockpit.ui.draft import LABELS, Draft, name_of, problems, request_of
+from cockpit.ui.draft import LABELS, Draft, problems, request_of
 from cockpit.ui.model import Model
 from cockpit.ui.screens.frame import Framed
 
@@ -119,7 +121,7 @@ class LaunchScreen(Framed):
             return Content.styled(f"Not ready: {label}: {words}", "$warning")
         cluster = self.model.cluster
         try:
-            request = request_of(self._draft, SHOWN_RUN)
+            request = request_of(self._draft, SHOWN_RUN, here=os.getcwd())
             lines = preview(cluster, request)
         except BadRequest as error:
             return Content.styled(f"✗ {visible(str(error))}", "$error")
@@ -129,8 +131,9 @@ class LaunchScreen(Framed):
         else:
             nodes = ", ".join(part.node for part in placed)
             place = Content.styled(visible(f"It fits now, on {nodes}."), "$success")
-        name = request.name if self._draft.name else f"{name_of(request.argv)} (from the command)"
-        head = Content.styled(visible(f"{name}: these commands would run"), "bold")
+        named = "" if self._draft.name else " (from the command)"
+        words = f"{request.name}{named}, {request.shape}: these commands would run"
+        head = Content.styled(visible(words), "bold")
         return Content("\n").join([place, head, *(Content(visible(line)) for line in lines)])
 
     @on(Input.Submitted)
@@ -148,7 +151,8 @@ class LaunchScreen(Framed):
             self.app.bell()
             return
         draft = self._read()
-        self.post_message(self.Submitted(draft, request_of(draft, self.model.new_run())))
+        request = request_of(draft, self.model.new_run(), getpass.getuser(), os.getcwd())
+        self.post_message(self.Submitted(draft, request))
 
     def action_back(self) -> None:
         self.post_message(self.Left(self._read()))

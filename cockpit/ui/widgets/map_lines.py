@@ -11,6 +11,9 @@ from cockpit.ui.widgets import map_cells
 from cockpit.ui.widgets.map_cells import Head, Piece
 from cockpit.ui.widgets.map_layout import Kind, Layout, Stretch, Zoom
 
+WORDS = 12
+"""Columns from which something is said of a node beside its units."""
+
 LitPiece = tuple[str, str, bool]
 """Text, the name of its style, and whether it is under the cursor."""
 
@@ -40,10 +43,11 @@ def pieces(
         found += [(*piece, place == lit) for piece in cells]
         if kind is not Kind.ROW:
             found.append((" ", "dim", False))
-    if layout.zoom is Zoom.COMPACT and not drawn.head.is_up and stretch.first == 0:
+    if layout.zoom is Zoom.COMPACT and stretch.first == 0:
         left = min(room, layout.column) - layout.name - stretch.count * layout.cell - 2
-        if left > 12:
-            found.append((" " + map_cells.cut(drawn.head.words, left), "lost-words", False))
+        style = "dim" if drawn.head.is_up else "lost-words"
+        if left >= WORDS:
+            found.append((" " + map_cells.cut(drawn.head.words, left), style, False))
     return found
 
 
