@@ -71,6 +71,7 @@ class Desk:
         node = runs.Node(greeting.node, root, greeting.client, readings.gpu_processes)
         watcher = RunWatcher(
             lambda: paths.attempts(root, node.name),
+            node.look,
             lambda run, attempt: runs.look(node, run, attempt),
             outbox.send,
         )

@@ -38,11 +38,14 @@ class RunWatcher:
         self,
         found: Callable[[], Iterable[RunPaths]],
         look: Callable[[str, int], RunState],
+        look_closely: Callable[[str, int], RunState],
         send: Callable[[RunState], None],
     ) -> None:
         self._found = found
         """Every attempt that has a directory here."""
         self._look = look
+        """Cheap: by a process table that may be a second old."""
+        self._look_closely = look_closely
         self._send = send
         self._over: dict[Key, tuple[int, ...]] = {}
         """By which spec; a refused attempt may be prepared again under its number."""
@@ -86,7 +89,7 @@ class RunWatcher:
         key = (seen.paths.run, seen.paths.attempt)
         # Before the look: what is prepared anew meanwhile must not count as over.
         spec = _stamp(seen.paths.spec)
-        state = settled(self._look, self._look(*key))
+        state = settled(self._look_closely, self._look(*key))
         over = state["state"] in OVER or not os.path.isdir(seen.paths.directory)
         if over:
             self._over[key] = spec

@@ -53,6 +53,8 @@ async def start(channel: Channel, node: NodeConfig, progress: Callable[[str], No
     answer = re.compile(rb"COCKPIT-(READY|NO-PYTHON) %s ?(have|need)?\r?\n" % nonce.encode())
     found = await channel.until(answer, MAX_NOISE)
     if found is None:
+        if channel.closed.done() and (lost := channel.closed.result()) is not None:
+            raise lost
         raise _no_shell(channel, node.name)
     if found[1] != b"READY":
         raise _no_python(node)

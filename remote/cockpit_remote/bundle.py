@@ -64,5 +64,6 @@ def _zip(members: dict[str, bytes]) -> bytes:
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         for name in sorted(members):
-            archive.writestr(zipfile.ZipInfo(name, _MEMBER_TIME), members[name], compresslevel=9)
+            info = zipfile.ZipInfo(name, _MEMBER_TIME)
+            archive.writestr(info, members[name], zipfile.ZIP_DEFLATED, compresslevel=9)
     return buffer.getvalue()

@@ -190,7 +190,9 @@ class Link:
         else:
             said = " ".join(self._channel.errors.split())[-300:]
             because = f"; its last words: {said}" if said else ""
-            self._end(LinkFailed(f"the agent on {self.node} ended{because}"))
+            # An agent that could not even say hello found something here that will stay.
+            stuck = bool(said) and not self._greeted.is_set()
+            self._end(LinkFailed(f"the agent on {self.node} ended{because}", needs_person=stuck))
 
     def _end(self, failure: LinkFailed) -> None:
         if self.ended.done():

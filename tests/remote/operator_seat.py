@@ -20,6 +20,11 @@ from tests.cluster.node import LabNode
 E = TypeVar("E")
 PATIENCE_S = 30.0
 CREDIT = 1 << 20
+PYTHON_3_8 = next(
+    (str(path) for path in Path.home().glob(".pyenv/versions/3.8.*/bin/python3.8")),
+    "/usr/bin/python3.8",
+)
+"""The oldest Python that nodes may have, where this machine has it."""
 RUN = "01JTESTRUN000000000000000A"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 import pytest
@@ -9,14 +10,14 @@ import pytest
 from cockpit_remote.failures import LinkFailed
 from tests.cluster.lab import Lab
 from tests.cluster.node import LabNode
-from tests.remote.operator_seat import config, linked
+from tests.cluster.wait import until
+from tests.remote.operator_seat import PYTHON_3_8, config, linked
 
 pytestmark = pytest.mark.cluster
 
 NOISE = (
     'echo "Welcome to {} COCKPIT-READY deadbeef have"; printf "\\033[1m\\377\\n"; echo err >&2\n'
 )
-PYTHON_3_8 = Path("/root/.pyenv/versions/3.8.18/bin/python3.8")
 
 
 async def test_a_noisy_login_shell_only_adds_noise(lab: Lab) -> None:
@@ -61,9 +62,9 @@ async def test_a_configured_python_that_is_none_is_named(lab: Lab) -> None:
             pass
 
 
-@pytest.mark.skipif(not PYTHON_3_8.exists(), reason="no Python 3.8 here")
+@pytest.mark.skipif(not Path(PYTHON_3_8).exists(), reason="no Python 3.8 here")
 async def test_the_oldest_python_will_do(lab: Lab) -> None:
-    async with linked(lab, config("gpu1", python=str(PYTHON_3_8))) as link:
+    async with linked(lab, config("gpu1", python=PYTHON_3_8)) as link:
         assert link.hello["python"].startswith("3.8.")
         assert await link.request("runs", {}, 10) == {"runs": []}
 
@@ -100,6 +101,34 @@ async def test_a_read_only_home_is_no_obstacle(lab: Lab) -> None:
     async with linked(lab, config("gpu1")) as link:
         assert link.hello["state_root"] == "/var/tmp/cockpit-0"
         assert await link.request("runs", {}, 10) == {"runs": []}
+
+
+async def test_a_state_directory_that_cannot_be_is_named(lab: Lab) -> None:
+    with pytest.raises(LinkFailed, match="state_dir /proc/nowhere cannot be made") as refused:
+        async with linked(lab, config("gpu1", state_dir="/proc/nowhere")):
+            pass
+    assert refused.value.needs_person
+
+
+async def test_a_session_killed_while_the_agent_starts_is_tried_again(lab: Lab) -> None:
+    node = lab.nodes["gpu1"]
+    node.write("/home/lab/.bashrc", "exec sleep 600\n")
+    opening = asyncio.ensure_future(_open(lab))
+    await asyncio.to_thread(until, lambda: _sleeps(node), "the shell to hang")
+    for session in node.sshd_sessions():
+        node.kill(session)
+    with pytest.raises(LinkFailed, match="was lost") as refused:
+        await opening
+    assert not refused.value.needs_person
+
+
+async def _open(lab: Lab) -> None:
+    async with linked(lab, config("gpu1")):
+        pass
+
+
+def _sleeps(node: LabNode) -> bool:
+    return any(proc.argv[:1] == ("sleep",) for proc in node.processes())
 
 
 def _agents(node: LabNode) -> list[str]:

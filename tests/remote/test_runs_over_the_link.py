@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from cockpit.engine.ports import NodeReading, Refusal, RunReported
 from cockpit_remote.link import Link
 from tests.cluster.lab import Lab
-from tests.remote.operator_seat import RUN, Copy, Seat, config, linked, log_of
+from tests.remote.operator_seat import PYTHON_3_8, RUN, Copy, Seat, config, linked, log_of
 
 pytestmark = pytest.mark.cluster
 
@@ -53,9 +54,18 @@ async def _start(link: Link, job: dict[str, Any]) -> None:
     await link.request("confirm", AT, 10)
 
 
-async def test_a_run_reports_each_state_and_its_log_to_the_last_byte(lab: Lab) -> None:
+OLDEST = pytest.param(
+    PYTHON_3_8,
+    marks=pytest.mark.skipif(not Path(PYTHON_3_8).exists(), reason="no Python 3.8 here"),
+)
+
+
+@pytest.mark.parametrize("python", [None, OLDEST])
+async def test_a_run_reports_each_state_and_its_log_to_the_last_byte(
+    lab: Lab, python: str | None
+) -> None:
     seat, copy = Seat(), Copy()
-    async with linked(lab, config("gpu1"), seat) as link:
+    async with linked(lab, config("gpu1", python=python), seat) as link:
         await _start(link, spec("echo begun; sleep 1; printf 'no newline at the end'; exit 3"))
         stream = await link.follow(log_of(), copy.take, 10)
         copy.grant = stream.grant
