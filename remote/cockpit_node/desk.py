@@ -114,7 +114,7 @@ class Desk:
         # A fault of ours must reach the operator as an answer, not as a silence.
         except Exception as error:  # noqa: BLE001
             traceback.print_exc(file=sys.stderr)
-            self._refuse(order, "Fault", f"{verb} failed: {type(error).__name__}: {error}", False)
+            self._refuse(order, "Fault", f"{verb} failed: {type(error).__name__}: {error}", True)
 
     def _refuse(self, order: int, code: str, message: str, retry: bool) -> None:
         error = {"code": code, "message": message[:MAX_REASON], "retry": retry}

@@ -31,7 +31,8 @@ def explain(node: str, place: str, error: Exception) -> LinkFailed:
             return TimedOut(f"{node} ({place}) does not answer: is it on, and is the network up?")
         case asyncssh.PermissionDenied():
             return LinkFailed(
-                f"{node} ({place}) refused the login: check `user` and the key; "
+                f"{node} ({place}) refused the login: check `user`, the key, and that "
+                "the home and authorized_keys there are writable by their owner alone; "
                 f"`ssh {node} true` must work without a question",
                 needs_person=True,
             )
