@@ -100,7 +100,8 @@ async def _connect(
 
 def _check_keys(node: str, options: asyncssh.SSHClientConnectionOptions) -> None:
     """Refuse a private key that others may read, as ssh does and asyncssh does not."""
-    for name in options.config.get("IdentityFile", ()):
+    named = options.config.get("IdentityFile")
+    for name in named if isinstance(named, list) else ():
         path = Path(str(name)).expanduser()
         if path.is_file() and path.stat().st_mode & 0o077:
             raise LinkFailed(
