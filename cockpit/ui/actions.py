@@ -21,6 +21,8 @@ class Context(StrEnum):
     FILTER = "Filter"
     JOB = "Job"
     LOGS = "Logs"
+    SEARCH = "Search in a log"
+    QUESTION = "Search text"
     GRAPHS = "Graphs"
     RANKS = "Ranks"
     PICKER = "Picking ranks"
@@ -140,6 +142,11 @@ ACTIONS: Sequence[Action] = (
     Action("scroll_end", ("G", "end"), "last", _LOGS, "To the last line, and follow"),
     Action("scroll_left", ("left",), "left", _LOGS, "Towards the beginning of long lines"),
     Action("scroll_right", ("right",), "right", _LOGS, "Towards the end of long lines"),
+    Action("search", ("slash",), "search", _LOGS, "Find a text, from here backwards", footer=True),
+    Action("match(-1)", ("n",), "older", Context.SEARCH, "The match before"),
+    Action("match(1)", ("N",), "newer", Context.SEARCH, "The match after"),
+    Action("end_search", ("escape",), "end", Context.SEARCH, "End the search"),
+    Action("give_up", ("escape",), "leave", Context.QUESTION, "Leave it as it was"),
     Action("graph(-1)", ("left",), "graph", Context.GRAPHS, "The graph before"),
     Action("graph(1)", ("right",), "graph", Context.GRAPHS, "The graph after"),
     Action("zoom", ("z", "enter"), "zoom", Context.GRAPHS, "One graph alone, or all", footer=True),
@@ -154,6 +161,8 @@ ACTIONS: Sequence[Action] = (
     Action("back", ("escape",), "back", _FORM, "Go back; the form is kept", footer=True),
     Action("yes", ("enter", "y"), "yes", _DIALOG, "Do it"),
     Action("no", ("escape", "n", "q"), "no", _DIALOG, "Leave it as it is"),
+    Action("page_down", ("ctrl+d", "pagedown"), "page", _DIALOG, "A page down"),
+    Action("page_up", ("ctrl+u", "pageup"), "page", _DIALOG, "A page up"),
     Action("up", ("up", "k"), "another", Context.CHOICE, "The one above"),
     Action("down", ("down", "j"), "another", Context.CHOICE, "The one below"),
     Action("close", ("escape", "q", "enter"), "close", Context.READING, "Close it"),

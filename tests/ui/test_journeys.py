@@ -7,6 +7,7 @@ from typing import Any
 
 from textual.pilot import Pilot
 
+from cockpit.core.cluster import Moment
 from cockpit.core.request import Request
 from cockpit.ui.app import CockpitApp
 from cockpit.ui.model import Found, Happening
@@ -16,7 +17,7 @@ from cockpit.ui.screens.job import JobScreen
 from cockpit.ui.screens.launch import LaunchScreen
 from cockpit.ui.screens.queue import QueueScreen
 from cockpit.ui.widgets.job_table import JobTable
-from tests.ui.lab import WALL, cluster, job, lab
+from tests.ui.lab import MONO, WALL, cluster, job, lab
 from tests.ui.model import MemoryModel
 from tests.ui.seen import cockpit, screen, until, until_seen
 
@@ -183,7 +184,7 @@ async def test_the_events_follow_their_end_and_open_their_job() -> None:
         await pilot.press("5")
         await until_seen(pilot, "thing 49")
         model.history.append(Happening(WALL + 50, 1, "thing 50"))
-        model.cluster = replace(model.cluster)
+        model.cluster = replace(model.cluster, now=Moment(WALL + 1, MONO + 1))
         await until_seen(pilot, "thing 50")
         await pilot.press("enter")
         await until_seen(pilot, "llama-1b")

@@ -69,6 +69,12 @@ class Ask(ModalScreen[bool]):
     def keys(self) -> str:
         return f"↵ {self._yes}   Esc {self._no}"
 
+    def action_page_down(self) -> None:
+        self.query_one("#about").scroll_page_down(animate=False)
+
+    def action_page_up(self) -> None:
+        self.query_one("#about").scroll_page_up(animate=False)
+
     def action_yes(self) -> None:
         self.dismiss(True)
 

@@ -50,7 +50,7 @@ class Restart(Ask):
         yield Static(id="commands")
 
     def keys(self) -> str:
-        return "↵ restart it   ↑ ↓ another checkpoint   Esc leave it"
+        return "↵ restart it   ↑ ↓ another checkpoint   ^d ^u scroll   Esc leave it"
 
     def on_mount(self) -> None:
         self._draw()

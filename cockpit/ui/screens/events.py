@@ -11,7 +11,7 @@ from cockpit.core.cluster import Cluster
 from cockpit.core.text import visible
 from cockpit.ui import wording
 from cockpit.ui.actions import Context
-from cockpit.ui.model import Happening
+from cockpit.ui.model import Happening, Model
 from cockpit.ui.screens.frame import Framed
 from cockpit.ui.widgets.row_table import RowTable
 
@@ -52,8 +52,15 @@ class EventsScreen(Framed):
     def body(self) -> ComposeResult:
         yield History()
 
+    def __init__(self, model: Model) -> None:
+        super().__init__(model)
+        self._second: int | None = None
+        """When the history was looked up, which reads the store."""
+
     def show(self, cluster: Cluster) -> None:
-        self.query_one(History).show(list(self.model.happenings()))
+        if self._second != int(cluster.now.mono):
+            self._second = int(cluster.now.mono)
+            self.query_one(History).show(list(self.model.happenings()))
 
     @property
     def chosen_job(self) -> int | None:

@@ -71,9 +71,16 @@ class Framed(Screen[None]):
 
     def draw(self) -> None:
         """Costs next to nothing while nothing changes."""
-        cluster = self.model.cluster
-        self.query_one(TopLine).show(cluster, self.model.alert)
-        self.query_one(Tabs).show(cluster, self.chosen_job, self.model.engine)
-        if cluster is not self._drawn:
-            self._drawn = cluster
+        cluster, drawn = self.model.cluster, self._drawn
+        if drawn is None or _differ(drawn, cluster):
+            drawn = self._drawn = cluster
             self.show(cluster)
+        self.query_one(TopLine).show(drawn, self.model.alert)
+        self.query_one(Tabs).show(drawn, self.chosen_job, self.model.engine)
+
+
+def _differ(old: Cluster, new: Cluster) -> bool:
+    """Anything to draw: a clock that ticked matters by the second, in which ages are told."""
+    if old.nodes is not new.nodes or old.jobs is not new.jobs or old.name != new.name:
+        return True
+    return int(old.now.mono) != int(new.now.mono)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -16,10 +17,11 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from cockpit.core.cluster import Cluster, Node
+from cockpit.core.jobs import Job
 from cockpit.core.text import visible
 from cockpit.ui.actions import Context, bindings
 from cockpit.ui.letters import COLOURS
-from cockpit.ui.standing import Place, Standing, is_stale, own_runs, places, standings
+from cockpit.ui.standing import Place, Places, Standing, is_stale, own_runs, places, standings
 from cockpit.ui.widgets import map_cells, map_lines
 from cockpit.ui.widgets.map_layout import Layout, Line, NodeShape, Spot, Zoom, best, layout
 from cockpit.ui.widgets.map_lines import Drawn
@@ -35,7 +37,7 @@ class _Source:
     """What a `Drawn` was made of; the same means that it need not be made again."""
 
     node: Node
-    held: dict[str, Place]
+    held: Mapping[str, Place]
     runs: frozenset[str]
 
 
@@ -83,6 +85,9 @@ class GpuMap(ScrollView, can_focus=True):
         self._shapes: tuple[NodeShape, ...] = ()
         self._zoom: Zoom | None = None
         """None chooses what fits best."""
+        self._jobs: Mapping[int, Job] = {}
+        self._held: Places = {}
+        self._runs: frozenset[str] = frozenset()
         self._drawn: dict[str, Drawn] = {}
         self._sources: dict[str, _Source] = {}
         self._lines_of: dict[str, list[int]] = {}
@@ -103,7 +108,10 @@ class GpuMap(ScrollView, can_focus=True):
             self.post_message(self.Moved())
 
     def _update(self, cluster: Cluster) -> list[str]:
-        held, runs = places(cluster.jobs), own_runs(cluster.jobs)
+        if cluster.jobs is not self._jobs:
+            self._jobs = cluster.jobs
+            self._held, self._runs = places(cluster.jobs), own_runs(cluster.jobs)
+        held, runs = self._held, self._runs
         changed: list[str] = []
         for name, node in cluster.nodes.items():
             stale = is_stale(cluster, node)
