@@ -35,7 +35,7 @@ class Ask(ModalScreen[bool]):
     DEFAULT_CSS = """
     Ask { align: center middle; background: $background 60%; }
     Ask > #box { width: 76; max-width: 96%; height: auto; max-height: 94%;
-        border: round $primary; background: $surface; padding: 0 1 2 1; }
+        border: round $primary; background: $surface; padding: 0 1; }
     Ask.danger > #box { border: round $error; }
     Ask #title { text-style: bold; padding-bottom: 1; }
     Ask #about { height: auto; max-height: 1fr; }

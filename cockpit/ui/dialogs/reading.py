@@ -24,7 +24,7 @@ class Reading(ModalScreen[None]):
     DEFAULT_CSS = """
     Reading { align: center middle; background: $background 60%; }
     Reading > #box { width: 92; max-width: 96%; height: auto; max-height: 94%;
-        border: round $primary; background: $surface; padding: 0 1 2 1; }
+        border: round $primary; background: $surface; padding: 0 1; }
     Reading #title { text-style: bold; }
     Reading VerticalScroll { height: auto; max-height: 1fr; margin-top: 1; }
     Reading #keys { color: $text-muted; padding-top: 1; height: 2; dock: bottom; }

@@ -269,16 +269,17 @@ class GpuMap(ScrollView, can_focus=True):
     def _strip(self, line: Line, y: int, width: int) -> Strip:
         segments: list[Segment] = []
         used = 0
+        blank = self._style("dim", False)
         for stretch in line.stretches:
-            gap = stretch.x - used
-            pieces = [(" " * gap, "dim", False)] if gap > 0 else []
-            drawn, lit = self._drawn[stretch.node], self._lit(stretch.node, y)
-            pieces += map_lines.pieces(
-                line.kind, stretch, drawn, self._layout, width - stretch.x, lit
-            )
-            for text, style, lit in pieces:
-                segments.append(Segment(text, self._style(style, lit)))
-                used += cell_len(text)
+            if (gap := stretch.x - used) > 0:
+                segments.append(Segment(" " * gap, blank))
+                used += gap
+            drawn, unit = self._drawn[stretch.node], self._lit(stretch.node, y)
+            room = width - stretch.x
+            found = map_lines.pieces(line.kind, stretch, drawn, self._layout, room, unit)
+            for piece, lit in found:
+                segments.append(Segment(piece.text, self._style(piece.style, lit)))
+                used += cell_len(piece.text)
         return Strip(segments, used).adjust_cell_length(width, self.rich_style)
 
     def _style(self, name: str, lit: bool) -> Style:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from rich.cells import cell_len, set_cell_size
 
@@ -15,8 +16,15 @@ from cockpit.ui.standing import STALE_AFTER_S, Holder, Standing, age_s
 BLOCKS = " ▁▂▃▄▅▆▇█"
 EIGHTHS = " ▏▎▍▌▋▊▉█"
 
-Piece = tuple[str, str]
-"""Text and the name of its style, which is a component class of the map without `map--`."""
+
+class Piece(NamedTuple):
+    """Some text of the map in one style."""
+
+    text: str
+    style: str
+    """A component class of the map without `map--`."""
+    is_bar: bool = False
+    """Its shape is a figure, which the cursor must not turn inside out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +107,8 @@ def head_line(head: Head, width: int) -> list[Piece]:
     room = width - cell_len(name)
     right = f"  {head.right} " if cell_len(head.words) + cell_len(head.right) + 3 <= room else ""
     words = set_cell_size(cut(head.words, room), room - cell_len(right))
-    return [(name, style), (words, "dim" if head.is_up else "lost-words"), (right, "dim")]
+    told = Piece(words, "dim" if head.is_up else "lost-words")
+    return [Piece(name, style), told, Piece(right, "dim")]
 
 
 def bar(standing: Standing, width: int) -> list[Piece]:
@@ -110,38 +119,42 @@ def bar(standing: Standing, width: int) -> list[Piece]:
             tag, room = set_cell_size(standing.tag, 4), width - 9
             shape = "░" * room if standing.stale else _bar(standing.used_pct, room)
             note = wording.percent(standing.used_pct)
-            return [(tag, style), (shape, style), (f" {note}", _plain(standing))]
+            figure = Piece(f" {note}", _plain(standing))
+            return [Piece(tag, style), Piece(shape, style, is_bar=True), figure]
         case Holder.JOB:
-            return [(set_cell_size(f"{standing.tag:<4}slot", width), style)]
+            return [Piece(set_cell_size(f"{standing.tag:<4}slot", width), style)]
         case Holder.OTHERS if standing.unit.gpu:
             who = set_cell_size(cut(standing.tag, width - 5), width - 5)
-            return [(who, style), (f" {wording.percent(standing.used_pct)}", _plain(standing))]
+            used = f" {wording.percent(standing.used_pct)}"
+            return [Piece(who, style), Piece(used, _plain(standing))]
         case Holder.OTHERS:
-            return [(set_cell_size(cut(standing.tag, width), width), style)]
+            return [Piece(set_cell_size(cut(standing.tag, width), width), style)]
         case Holder.SICK:
             error = visible(standing.unit.gpu.error or "") if standing.unit.gpu else ""
-            return [(set_cell_size(cut(f"▲   {error or 'sick'}", width), width), style)]
+            return [Piece(set_cell_size(cut(f"▲   {error or 'sick'}", width), width), style)]
         case Holder.FREE:
             word = "free" if not standing.stale else "░ was free"
-            return [(set_cell_size(f"·   {word}", width), style)]
+            return [Piece(set_cell_size(f"·   {word}", width), style)]
 
 
 def figures(standing: Standing, width: int) -> list[Piece]:
     """Second line of a unit at full zoom: memory and temperature."""
     gpu = standing.unit.gpu
     if gpu is None or (standing.holder is Holder.FREE and not gpu.memory_used_bytes):
-        return [(" " * width, "dim")]
+        return [Piece(" " * width, "dim")]
     memory = wording.fraction(gpu.memory_used_bytes, gpu.memory_total_bytes)
     heat = "" if gpu.temperature_c is None else f" {gpu.temperature_c:.0f}°"
     indent = "    " if cell_len(memory + heat) + 4 <= width else ""
-    return [(set_cell_size(indent + memory + heat, width), "stale" if standing.stale else "dim")]
+    return [
+        Piece(set_cell_size(indent + memory + heat, width), "stale" if standing.stale else "dim")
+    ]
 
 
 def word(standing: Standing, width: int) -> list[Piece]:
     """A unit at compact zoom: `A0 ▇ 97%`."""
     style = _style(standing)
     if standing.holder is Holder.SICK:
-        return [(set_cell_size("▲ sick", width), style)]
+        return [Piece(set_cell_size("▲ sick", width), style)]
     if standing.unit.gpu is None:
         note = "slot" if standing.holder is Holder.JOB else ""
     elif standing.holder is Holder.FREE:
@@ -151,7 +164,7 @@ def word(standing: Standing, width: int) -> list[Piece]:
         note = dot(standing)[1] + (used if width > 8 else used.removesuffix("%"))
     room = width - 1 - len(note)
     shown = set_cell_size(cut(standing.tag, room), room)
-    return [(shown, style), (note + " ", _plain(standing))]
+    return [Piece(shown, style), Piece(note + " ", _plain(standing))]
 
 
 def dot(standing: Standing) -> str:
@@ -163,7 +176,7 @@ def dot(standing: Standing) -> str:
 
 def dots(standing: Standing, width: int) -> list[Piece]:
     """A unit at dots zoom; of one column, the letter alone."""
-    return [(dot(standing)[:width], _style(standing))]
+    return [Piece(dot(standing)[:width], _style(standing))]
 
 
 def cut(text: str, width: int) -> str:

@@ -14,8 +14,8 @@ from cockpit.ui.widgets.map_layout import Kind, Layout, Stretch, Zoom
 WORDS = 12
 """Columns from which something is said of a node beside its units."""
 
-LitPiece = tuple[str, str, bool]
-"""Text, the name of its style, and whether it is under the cursor."""
+LitPiece = tuple[Piece, bool]
+"""A piece, and whether it is under the cursor."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,31 +32,33 @@ def pieces(
     """What a node shows on one line in `room` columns; `lit` is its unit under the cursor."""
     node_is_lit = lit is not None and not drawn.standings
     if kind is Kind.HEAD:
-        return [(*piece, node_is_lit) for piece in map_cells.head_line(drawn.head, room)]
+        return [(piece, node_is_lit) for piece in map_cells.head_line(drawn.head, room)]
     found: list[LitPiece] = []
     if kind is Kind.ROW:
         name = _name(drawn.head, layout.name, stretch.first > 0)
-        found.append((*name, node_is_lit))
+        found.append((name, node_is_lit))
     last = min(stretch.first + stretch.count, len(drawn.standings))
     for place in range(stretch.first, last):
         cells = _unit(kind, layout, drawn.standings[place])
-        found += [(*piece, place == lit) for piece in cells]
+        found += [(piece, place == lit and not piece.is_bar) for piece in cells]
         if kind is not Kind.ROW:
-            found.append((" ", "dim", False))
+            found.append((Piece(" ", "dim"), False))
     if layout.zoom is Zoom.COMPACT and stretch.first == 0:
         left = min(room, layout.column) - layout.name - stretch.count * layout.cell - 2
         style = "dim" if drawn.head.is_up else "lost-words"
         if left >= WORDS:
-            found.append((" " + map_cells.cut(drawn.head.words, left), style, False))
+            words = " " + map_cells.cut(drawn.head.words, left)
+            found.append((Piece(words, style), False))
     return found
 
 
 def _name(head: Head, width: int, is_repeated: bool) -> Piece:
     if is_repeated:
-        return " " * width, "dim"
+        return Piece(" " * width, "dim")
     name = map_cells.cut(head.name, width - 3)
     text = f" {name}{head.mark or ' '}"
-    return text + " " * (width - cell_len(text)), "head" if head.is_up else "lost"
+    text += " " * (width - cell_len(text))
+    return Piece(text, "head" if head.is_up else "lost")
 
 
 def _unit(kind: Kind, layout: Layout, standing: Standing) -> list[Piece]:
