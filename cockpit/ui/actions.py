@@ -26,6 +26,7 @@ class Context(StrEnum):
     GRAPHS = "Graphs"
     RANKS = "Ranks"
     PICKER = "Picking ranks"
+    TEXT = "Text"
     FORM = "New job"
     DIALOG = "Questions"
     CHOICE = "Questions with a choice"
@@ -157,6 +158,12 @@ ACTIONS: Sequence[Action] = (
     Action("apply", ("enter",), "show", Context.PICKER, "Show the picked ranks"),
     Action("everything", ("a",), "all", Context.PICKER, "Pick all ranks, or none"),
     Action("back", ("escape", "q"), "back", Context.PICKER, "Leave it as it was"),
+    Action("scroll_down", ("down", "j"), "down", Context.TEXT, "One line down"),
+    Action("scroll_up", ("up", "k"), "up", Context.TEXT, "One line up"),
+    Action("page_down", ("ctrl+d", "pagedown"), "page", Context.TEXT, "A page down"),
+    Action("page_up", ("ctrl+u", "pageup"), "page", Context.TEXT, "A page up"),
+    Action("scroll_home", ("g", "home"), "first", Context.TEXT, "To the first line"),
+    Action("scroll_end", ("G", "end"), "last", Context.TEXT, "To the last line"),
     Action("submit", ("ctrl+s",), "submit", _FORM, "Queue the job", footer=True),
     Action("back", ("escape",), "back", _FORM, "Go back; the form is kept", footer=True),
     Action("yes", ("enter", "y"), "yes", _DIALOG, "Do it"),

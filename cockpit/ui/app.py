@@ -140,7 +140,7 @@ class CockpitApp(App[str], inherit_bindings=False):
     # --- what to show over it
 
     def action_help(self) -> None:
-        self.push_screen(Reading("Keys", help_text(self.framed.CONTEXTS)))
+        self.push_screen(Reading("Keys", help_text(self.framed.contexts)))
 
     def action_palette(self) -> None:
         self.push_screen(CommandPalette())

@@ -38,7 +38,7 @@ class Commands(Provider):
         if not isinstance(screen, Framed):
             return
         active = {found.binding.action: found.node for found in screen.active_bindings.values()}
-        for action in of(screen.CONTEXTS):
+        for action in of(screen.contexts):
             if action.id in active and not action.name.startswith(MOVES):
                 run = partial(self.app.run_action, action.id, active[action.id])
                 yield f"{action.label}  ({action.key})", action.help, run

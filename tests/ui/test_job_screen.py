@@ -158,6 +158,34 @@ async def test_long_lines_move_sideways_under_their_prefix(tmp_path: Path) -> No
         await told.until(lambda: any("begin" in row for row in told.text))
 
 
+async def test_a_text_is_found_upwards_and_downwards(tmp_path: Path) -> None:
+    async with story(tmp_path) as told:
+        await told.pilot.press("slash", *"RANK 7 DID STEP 19", "enter")
+        await told.until(lambda: "/RANK 7 DID STEP 19: line" in told.status)
+        await told.until(lambda: any("rank 7 did step 199" in row for row in told.text))
+        assert not told.log.following
+        await told.pilot.press("n")
+        await told.until(lambda: any("rank 7 did step 198" in row for row in told.text))
+        await told.pilot.press("N", "N")
+        await told.until(lambda: "none below" in told.status)
+        await told.pilot.press(*["n"] * 12)
+        await told.until(lambda: any("rank 7 did step 19" in row for row in told.text))
+        await told.pilot.press("n")
+        await told.until(lambda: "none above" in told.status)
+        await told.pilot.press("escape")
+        await told.until(lambda: "none above" not in told.status)
+        assert isinstance(told.pilot.app.screen, JobScreen)
+
+
+async def test_metric_lines_are_found_by_their_words(tmp_path: Path) -> None:
+    async with story(tmp_path) as told:
+        await told.pilot.press("slash", *"step 100  loss", "enter")
+        await told.until(lambda: any("step 100  loss" in row for row in told.text))
+        await told.pilot.press("slash", "escape")
+        await told.until(lambda: told.log.has_focus)
+        assert told.screen.query_one(LogPanel).view.search is not None
+
+
 async def test_another_attempt_is_a_bracket_away(tmp_path: Path) -> None:
     async with story(tmp_path) as told:
         second = AttemptSpool(tmp_path / "1" / "2")

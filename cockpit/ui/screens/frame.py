@@ -45,7 +45,7 @@ class Framed(Screen[None]):
         yield Tabs(self.TAB)
         with Vertical(id="body"):
             yield from self.body()
-        yield KeyLine(self.CONTEXTS)
+        yield KeyLine(self.contexts)
 
     def body(self) -> ComposeResult:
         """The widgets between the tabs and the keys."""
@@ -54,6 +54,11 @@ class Framed(Screen[None]):
     def show(self, cluster: Cluster) -> None:
         """Draw what changed since the last snapshot that was shown."""
         raise NotImplementedError
+
+    @property
+    def contexts(self) -> tuple[Context, ...]:
+        """Whose keys work just now, for the help and the key line."""
+        return self.CONTEXTS
 
     @property
     def chosen_job(self) -> int | None:

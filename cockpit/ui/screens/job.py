@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import ClassVar
 
 from textual.app import ComposeResult
@@ -20,19 +21,29 @@ from cockpit.ui.widgets.checkpoint_table import CheckpointPanel
 from cockpit.ui.widgets.command_panel import CommandPanel
 from cockpit.ui.widgets.graphs import Graphs
 from cockpit.ui.widgets.job_header import JobHeader
+from cockpit.ui.widgets.key_line import KeyLine
 from cockpit.ui.widgets.log_panel import LogPanel
 from cockpit.ui.widgets.log_view import LogView
 from cockpit.ui.widgets.panel_line import PanelLine
 from cockpit.ui.widgets.rank_table import RankTable
 
 PANELS = ("Logs", "Graphs", "Ranks", "Checkpoints", "Events", "Command")
+KEYS: Mapping[str, tuple[Context, ...]] = {
+    "logs": (Context.LOGS, Context.SEARCH),
+    "graphs": (Context.GRAPHS,),
+    "ranks": (Context.RANKS, Context.LIST),
+    "checkpoints": (Context.LIST,),
+    "events": (Context.LIST,),
+    "command": (Context.TEXT,),
+}
+"""Panel -> whose keys work in it."""
 
 
 class JobScreen(Framed):
     """Draws one panel at a time; the others cost nothing."""
 
     TAB = "job"
-    CONTEXTS = (Context.LOGS, Context.JOB, Context.JOBS, Context.EVERYWHERE)
+    CONTEXTS = (Context.LOGS, Context.JOBS, Context.JOB, Context.EVERYWHERE)
     BINDINGS: ClassVar[list[BindingType]] = bindings(Context.JOB)
     DEFAULT_CSS = "JobScreen ContentSwitcher { height: 1fr; }"
 
@@ -57,6 +68,10 @@ class JobScreen(Framed):
         return self.job_id
 
     @property
+    def contexts(self) -> tuple[Context, ...]:
+        return (*KEYS[self.panel], Context.JOBS, Context.JOB, Context.EVERYWHERE)
+
+    @property
     def job(self) -> Job | None:
         return self.model.cluster.jobs.get(self.job_id)
 
@@ -68,7 +83,9 @@ class JobScreen(Framed):
 
     @property
     def panel(self) -> str:
-        return self.query_one(ContentSwitcher).current or "logs"
+        """Id of the one that is shown; the first while the screen is being made."""
+        switchers = self.query(ContentSwitcher)
+        return (switchers.first().current if switchers else None) or "logs"
 
     def draw(self) -> None:
         super().draw()
@@ -100,6 +117,7 @@ class JobScreen(Framed):
         shown = self.query_one(f"#{panel}")
         inner = next((one for one in shown.query("*") if one.focusable), None)
         (shown if shown.focusable else inner or shown).focus()
+        self.query_one(KeyLine).show(self.contexts)
         if panel == "checkpoints":
             self._look()
         self.redraw()

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import ClassVar
 
 from textual.app import ComposeResult
+from textual.binding import BindingType
 from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.widgets import Static
@@ -15,11 +17,13 @@ from cockpit.core.launch_plan import commands, preview
 from cockpit.core.request import BadRequest
 from cockpit.core.text import visible
 from cockpit.ui import describe
+from cockpit.ui.actions import Context, bindings
 
 
 class CommandPanel(VerticalScroll):
     """Facts of the job, then the commands node by node, ready to paste into a shell."""
 
+    BINDINGS: ClassVar[list[BindingType]] = bindings(Context.TEXT)
     DEFAULT_CSS = (
         "CommandPanel { height: 1fr; padding: 0 1; } CommandPanel > Static { width: 1fr; }"
     )

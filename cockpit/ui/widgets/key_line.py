@@ -11,7 +11,7 @@ from cockpit.ui.actions import Context, of
 
 
 class KeyLine(Widget):
-    """Never changes while a screen is shown, so that the hand learns it; cut at whole keys."""
+    """Stays while a screen or a panel of it is shown, so that the hand learns it; cut at whole keys."""
 
     DEFAULT_CSS = "KeyLine { height: 1; background: $panel; color: $text-muted; }"
 
@@ -25,6 +25,11 @@ class KeyLine(Widget):
             for action in everywhere
             if action.footer or action.name == "palette"
         ]
+
+    def show(self, contexts: Sequence[Context]) -> None:
+        """The keys of another panel of the same screen."""
+        self._keys = [(action.key, action.label) for action in of(contexts) if action.footer]
+        self.refresh()
 
     def render(self) -> Content:
         right = _spell(self._always)

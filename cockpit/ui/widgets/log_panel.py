@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from pathlib import Path
+from typing import ClassVar
 
 from textual.app import ComposeResult
+from textual.binding import BindingType
 from textual.containers import Vertical
 from textual.content import Content
 from textual.reactive import reactive
 from textual.widget import Widget
+from textual.widgets import Input
 
 from cockpit.core.figures import whole
 from cockpit.core.text import visible
 from cockpit.engine.spool import ForeignSpool
+from cockpit.ui.actions import Context, bindings
 from cockpit.ui.screens.rank_picker import Ranks
 from cockpit.ui.widgets.log_view import LogView
 
@@ -26,6 +30,22 @@ class LogStatus(Widget):
 
     def render(self) -> Content:
         return Content.assemble(" ", *self.words)
+
+
+class SearchLine(Input):
+    """Asks what to look for; there only while it is asked."""
+
+    BINDINGS: ClassVar[list[BindingType]] = bindings(Context.QUESTION)
+    DEFAULT_CSS = """
+    SearchLine, SearchLine:focus { height: 1; border: none; padding: 0 1; background: $panel; }
+    """
+
+    def on_mount(self) -> None:
+        self.display = False
+
+    def action_give_up(self) -> None:
+        self.display = False
+        self.screen.query_one(LogView).focus()
 
 
 class LogPanel(Vertical):
@@ -43,6 +63,7 @@ class LogPanel(Vertical):
     def compose(self) -> ComposeResult:
         yield LogView()
         yield LogStatus()
+        yield SearchLine()
 
     @property
     def view(self) -> LogView:
@@ -86,6 +107,18 @@ class LogPanel(Vertical):
             self._chosen = chosen
             self.view.choose(chosen)
 
+    def on_log_view_search_asked(self) -> None:
+        line = self.query_one(SearchLine)
+        line.placeholder = "text to find above; Enter finds, Esc leaves"
+        line.display = True
+        line.focus()
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        event.stop()
+        event.input.display = False
+        self.view.focus()
+        self.view.look_for(event.value)
+
     def on_log_view_failed(self, event: LogView.Failed) -> None:
         self._fail(_words(event.error))
 
@@ -120,6 +153,9 @@ class LogPanel(Vertical):
         if self.picked is not None:
             names = ",".join("launcher" if r is None else str(r) for r in _sorted(self.picked))
             words.append((f"  ranks {names}", "$accent"))
+        if view.search:
+            words.append((f"  /{visible(view.search.text, 40)}: {view.search.state}", "$accent"))
+            words.append(("  n older  N newer  Esc ends", ""))
         self.query_one(LogStatus).words = tuple(words)
 
 

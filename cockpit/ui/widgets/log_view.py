@@ -21,6 +21,7 @@ from cockpit.core.text import visible
 from cockpit.engine.spool import Entry, Line, SpoolReader
 from cockpit.ui.actions import Context, bindings
 from cockpit.ui.letters import COLOURS
+from cockpit.ui.widgets.log_search import Search
 
 PREFIX_LIMIT = 18
 """Cells of `rank@node` at most."""
@@ -31,12 +32,13 @@ SIDE_STEP = 16
 class LogView(ScrollView, can_focus=True):
     """Draws any window of a spool; follows its end until somebody looks back."""
 
-    BINDINGS: ClassVar[list[BindingType]] = bindings(Context.LOGS)
+    BINDINGS: ClassVar[list[BindingType]] = bindings(Context.LOGS, Context.SEARCH)
     COMPONENT_CLASSES: ClassVar[set[str]] = {
         "log--text",
         "log--error",
         "log--metric",
         "log--dim",
+        "log--match",
         *(f"log--rank-{n}" for n in range(1, COLOURS + 1)),
     }
     DEFAULT_CSS = (
@@ -49,6 +51,7 @@ class LogView(ScrollView, can_focus=True):
         & > .log--error { color: $warning; text-style: bold; }
         & > .log--metric { color: $secondary; }
         & > .log--dim { color: $text-muted; }
+        & > .log--match { color: $accent; text-style: bold reverse; }
     """
         + "".join(
             f"& > .log--rank-{n} {{ color: $job-{n}; text-style: bold; }}\n"
@@ -65,6 +68,9 @@ class LogView(ScrollView, can_focus=True):
     class PickAsked(Message):
         """Somebody wants to choose ranks."""
 
+    class SearchAsked(Message):
+        """Somebody wants to find a text."""
+
     class Failed(Message):
         """The lines on the screen could not be read."""
 
@@ -75,6 +81,8 @@ class LogView(ScrollView, can_focus=True):
     def __init__(self) -> None:
         super().__init__()
         self._reader: SpoolReader | None = None
+        self.search: Search | None = None
+        """What is being looked for, and where it was found last."""
         self._seen = 0
         """Lines there were when it last followed."""
         self._left = 0
@@ -131,6 +139,39 @@ class LogView(ScrollView, can_focus=True):
 
     def action_pick(self) -> None:
         self.post_message(self.PickAsked())
+
+    def action_search(self) -> None:
+        self.post_message(self.SearchAsked())
+
+    def action_match(self, by: int) -> None:
+        if self.search and self._reader:
+            self.run_worker(self._find(self.search, by), exclusive=True)
+
+    def action_end_search(self) -> None:
+        self.look_for("")
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """The keys of a search mean something else while there is none."""
+        if action in ("match", "end_search"):
+            return self.search is not None
+        return super().check_action(action, parameters)
+
+    def look_for(self, text: str) -> None:
+        """Go to the last line at or above the bottom of the screen that has this text; "" ends it."""
+        bottom = min(round(self.scroll_y) + self.size.height, self.line_count)
+        self.search = Search(text, bottom) if text else None
+        self.action_match(-1)
+        self._redraw()
+        self.post_message(self.Moved())
+
+    async def _find(self, search: Search, by: int) -> None:
+        assert self._reader
+        async for _ in search.run(self._reader, by):
+            self.post_message(self.Moved())
+        if search.found and search is self.search:
+            self.following = False
+            self._jump(max(0, min(search.line - self.size.height // 2, int(self.max_scroll_y))))
+            self._redraw()
 
     def action_scroll_home(self) -> None:
         self._left = 0
@@ -248,7 +289,7 @@ class LogView(ScrollView, can_focus=True):
         if line.is_mark:
             text = f"── {text} ──"
         room = self.scrollable_content_region.width - self._prefix - 3
-        strip = Strip([Segment(text, self.get_component_rich_style(style))])
+        strip = Strip(self._marked(text, style))
         shift = min(self._left, max(0, strip.cell_length - room))
         cut = strip.crop(shift, shift + room)
         if strip.cell_length > shift + room:
@@ -256,6 +297,15 @@ class LogView(ScrollView, can_focus=True):
             more = Segment("▸", self.get_component_rich_style("log--dim"))
             return [*cut, more]
         return list(cut)
+
+    def _marked(self, text: str, style: str) -> list[Segment]:
+        """The text with what is searched for marked in it."""
+        plain = self.get_component_rich_style(style)
+        if self.search is None:
+            return [Segment(text, plain)]
+        mark = self.get_component_rich_style("log--match")
+        parts = self.search.pattern.split(text)
+        return [Segment(part, mark if n % 2 else plain) for n, part in enumerate(parts)]
 
 
 def _name(rank: int | None, node: str) -> str:
