@@ -40,7 +40,8 @@ class Practice:
         self._paths = paths
         self._held = contextlib.ExitStack()
         self._held.callback(os.close, lock)
-        self._log = self._held.enter_context(os.fdopen(os.memfd_create("practice"), "w+b"))
+        log = tempfile.TemporaryFile()  # noqa: SIM115 - open until close().
+        self._log = self._held.enter_context(log)
         self._server = _launch(paths, shape, lock, self._log)
         self._closed = False
 
