@@ -62,8 +62,9 @@ def place(job: Job) -> str:
     """The nodes it holds; the reason of one that holds none."""
     nodes = folded(job.nodes)
     if job.state.is_over:
-        code = "" if job.code in (None, 0) else f" exit {job.code}"
-        return f"{nodes}{code} ({job.reason})" if job.reason else f"{nodes}{code}"
+        code = "" if job.code in (None, 0) else f"exit {job.code}"
+        words = (nodes, code, f"({job.reason})" if job.reason else "")
+        return " ".join(word for word in words if word)
     if not job.state.holds_units:
         return f"({job.reason or 'waiting for its turn'})"
     return f"{nodes} ({job.reason})" if job.reason else nodes

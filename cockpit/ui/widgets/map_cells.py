@@ -81,11 +81,16 @@ def _health(node: Node) -> str:
     if ram := wording.fraction(reading.memory_used_bytes, reading.memory_total_bytes):
         words.append(f"ram {ram}")
     if reading.sent_bytes_per_s is not None and reading.received_bytes_per_s is not None:
-        sent, received = reading.sent_bytes_per_s / 1e6, reading.received_bytes_per_s / 1e6
-        words.append(f"net {sent:.0f}↑ {received:.0f}↓ MB/s")
+        sent, received = map(_rate, (reading.sent_bytes_per_s, reading.received_bytes_per_s))
+        words.append(f"net {sent}↑ {received}↓ MB/s")
     if reading.gpu_message and not reading.gpus:
         words.append(visible(reading.gpu_message))
     return "  ".join(words)
+
+
+def _rate(bytes_per_s: float) -> str:
+    """In MB/s, two digits at least where it is not next to nothing."""
+    return f"{bytes_per_s / 1e6:.0f}" if bytes_per_s >= 1e7 else f"{bytes_per_s / 1e6:.1f}"
 
 
 def _kind(node: Node) -> str:
@@ -96,7 +101,8 @@ def _kind(node: Node) -> str:
     if gpu is None:
         return f"{len(units)} CPU slots"
     name = visible(gpu.name or "GPU", 32).removeprefix("NVIDIA ")
-    return f"{name} x{len(units)}{' simulated' if gpu.simulated else ''}"
+    is_told = "simulated" in name.casefold() or not gpu.simulated
+    return f"{name} x{len(units)}{'' if is_told else ' simulated'}"
 
 
 def head_line(head: Head, width: int) -> list[Piece]:
