@@ -9,6 +9,9 @@ from cockpit.core.cluster import Cluster, LinkState, Node, Unit
 from cockpit.core.jobs import Part
 from cockpit.core.request import Request
 
+COMING_S = 30.0
+"""Seconds that a node may take to connect and to be read before the queue stops waiting for it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Shortage:
@@ -32,7 +35,8 @@ def allocate(
     `home` must be the node of rank 0 (a checkpoint lies there); `prefer` are nodes to take first.
     """
     if home is not None and not _is_up(cluster, home):
-        return Shortage(f"NodeDown: {home} holds its checkpoint and {_why(cluster, home)}", False)
+        reason = f"NodeDown: {home} holds its checkpoint and {_why(cluster, home)}"
+        return Shortage(reason, blocks=_is_coming(cluster, home))
     free = {node.name: _free(cluster, node) for node in cluster.nodes.values()}
     fitting = [name for name, units in free.items() if len(units) >= request.gpus]
     if len(fitting) >= request.nodes and (home is None or home in fitting):
@@ -144,7 +148,8 @@ def _shortage(
         return Shortage(never_fits(request, sizes, kind), blocks=False, never=True)
     if len([name for name in possible if name in reachable]) < request.nodes:
         down = [f"{name} {_why(cluster, name)}" for name in sizes if name not in reachable]
-        return Shortage(f"NodeDown: needs {request.shape}; {'; '.join(down)}", blocks=False)
+        coming = any(_is_coming(cluster, name) for name in sizes)
+        return Shortage(f"NodeDown: needs {request.shape}; {'; '.join(down)}", blocks=coming)
     counts = [len(units) for name, units in free.items() if name in reachable]
     some = " + ".join(f"1x{count}" for count in sorted(counts, reverse=True) if count)
     reason = f"Resources: needs {request.shape} {kind}s, free {some or 'none'}{_takers(cluster)}"
@@ -194,6 +199,14 @@ def _takers(cluster: Cluster) -> str:
 def _is_up(cluster: Cluster, name: str) -> bool:
     node = cluster.nodes.get(name)
     return node is not None and node.is_up
+
+
+def _is_coming(cluster: Cluster, name: str) -> bool:
+    """Nobody may overtake a job only because its nodes answer later than others at the start."""
+    node = cluster.nodes.get(name)
+    if node is None or node.is_up or node.link not in (LinkState.CONNECTING, LinkState.UP):
+        return False
+    return cluster.now.mono - node.changed.mono < COMING_S
 
 
 def _why(cluster: Cluster, name: str) -> str:

@@ -24,6 +24,7 @@ from cockpit.core.moves import (
     end_part,
     endings,
     find,
+    forsake,
     settle,
     try_of,
     with_job,
@@ -39,6 +40,7 @@ UNDONE_AFTER_S = 120.0
 _LIVE = frozenset({"prepared", "started", "confirmed", "stopping", "unsupervised"})
 _STARTED = frozenset({"started", "confirmed", "ended"})
 """What a run says of itself only after its go, so that the answer to go may get lost."""
+_HELD_UP = "no answer from "
 
 Outcome = tuple[Cluster, list[Effect]]
 
@@ -158,11 +160,22 @@ def ticked(cluster: Cluster, event: Ticked) -> Outcome:
         for part in job.parts:
             if part.state is not PartState.ENDED and _is_lost(cluster, job, part.node):
                 how = Exit(None, lost=job.started is not None, reason="no answer for too long")
-                after = end_part(after, part.node, how)
+                after = forsake(after, part.node, how)
         if after is not job:
             cluster, more = settle(cluster, after)
             effects += more
+        elif job.state is JobState.COMPLETING and (phase := _phase(cluster, job)) != job.phase:
+            cluster = with_job(cluster, replace(job, phase=phase))
     return cluster, effects
+
+
+def _phase(cluster: Cluster, job: Job) -> str:
+    """What a job that is being stopped waits for: silent nodes, which only a person can give up."""
+    left = [part.node for part in job.parts if part.state is not PartState.ENDED]
+    silent = [name for name in left if name in cluster.nodes and cluster.nodes[name].link in AWAY]
+    if silent:
+        return f"{_HELD_UP}{', '.join(silent)}; `cockpit cancel --lost {job.id}` gives it up"
+    return "stopping" if job.phase.startswith(_HELD_UP) else job.phase
 
 
 def _is_lost(cluster: Cluster, job: Job, name: str) -> bool:

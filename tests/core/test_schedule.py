@@ -51,6 +51,18 @@ def test_a_job_whose_nodes_are_away_holds_nobody_back() -> None:
     assert play.job(2).state is JobState.CONFIGURING
 
 
+def test_while_nodes_are_being_connected_the_order_of_the_queue_holds() -> None:
+    play = Play(lab("a", "b"))
+    play.happen(e.EngineStarted(play.now))
+    play.happen(e.LinkChanged("b", play.now, LinkState.CONNECTING, "connecting"))
+    play.submit(asked(1, nodes=2))
+    play.submit(asked(2))
+    assert play.job(1).reason == "NodeDown: needs 2x1; b is being connected"
+    assert play.job(2).reason == "Priority: behind job 1"
+    play.wait(31)
+    assert play.job(2).state is JobState.CONFIGURING
+
+
 def test_a_job_that_strangers_keep_waiting_holds_nobody_back() -> None:
     play = Play(lab("a"))
     play.read("a", reading(held_by(None), gpus("a", 2)[1]))

@@ -48,6 +48,17 @@ def test_a_stop_is_ordered_again_as_hard_as_it_was_when_the_node_is_back() -> No
     assert play.take(Stop) == [Stop("RUN1", 1, "b", 3, "cancelled")]
 
 
+def test_a_job_whose_end_a_silent_node_holds_up_says_so_and_how_to_give_it_up() -> None:
+    play = running("a", "b")
+    play.cut("b")
+    play.happen(e.CancelOrdered(1, play.now, grace_s=3))
+    play.wait(1)
+    assert play.job().phase == "no answer from b; `cockpit cancel --lost 1` gives it up"
+    play.heal("b")
+    play.wait(1)
+    assert play.job().phase == "stopping"
+
+
 def test_a_run_that_was_never_told_that_all_started_is_told_again() -> None:
     play = running("a", "b")
     play.cut("b")
