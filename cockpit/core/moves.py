@@ -58,6 +58,11 @@ def stopping(job: Job, grace_s: int, reason: str, phase: str = "") -> Job:
     return replace(job, reason=reason, grace_s=grace, phase=phase)
 
 
+def forsake(job: Job, node: str, how: Exit) -> Job:
+    """Nobody knows what is left there, so that the attempt's number must not be used again."""
+    return replace(end_part(job, node, how), gone=True)
+
+
 def endings(job: Job, node: str | None = None) -> list[Effect]:
     """Orders to end every part (or that on `node`) that is not proven empty."""
     return [

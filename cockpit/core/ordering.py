@@ -8,7 +8,7 @@ from cockpit.core.cluster import AWAY, Cluster
 from cockpit.core.effects import Effect, Note
 from cockpit.core.events import CancelOrdered, CheckpointsListed, JobSubmitted, RestartOrdered
 from cockpit.core.jobs import After, Exit, Job, JobState, Resume
-from cockpit.core.moves import end_part, endings, find, look_up, move, settle, stopping, with_job
+from cockpit.core.moves import endings, find, forsake, look_up, move, settle, stopping, with_job
 from cockpit.core.starting import undo
 
 LOOK_AGAIN_S = 10.0
@@ -50,7 +50,7 @@ def _forsake(cluster: Cluster, job: Job) -> Job:
     for part in job.parts:
         node = cluster.nodes.get(part.node)
         if node is None or node.link in AWAY:
-            job = end_part(job, part.node, Exit(None, lost=True, reason="called lost by a person"))
+            job = forsake(job, part.node, Exit(None, lost=True, reason="called lost by a person"))
     return job
 
 

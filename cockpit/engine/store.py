@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import sqlite3
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,6 +19,8 @@ from cockpit.core.request import Request
 from cockpit.engine import records
 
 SCHEMA = 1
+BUSY_S = 10.0
+"""Seconds to wait for another process that is writing."""
 _TABLES = """
 CREATE TABLE numbers (id INTEGER PRIMARY KEY AUTOINCREMENT, run TEXT NOT NULL UNIQUE);
 CREATE TABLE orders (id INTEGER PRIMARY KEY AUTOINCREMENT, uid TEXT NOT NULL UNIQUE,
@@ -83,28 +86,35 @@ class Store:
     def __init__(self, path: Path) -> None:
         """Open or create. Raises StoreError."""
         self._path = path
+        self._db = _connect(path)
         try:
-            self._db = sqlite3.connect(path, timeout=10, isolation_level=None)
             self._prepare()
         except sqlite3.DatabaseError as error:
-            raise StoreError(
-                f"{path} cannot be read ({error}); it is left as it is. Move it aside to begin a new one"
-            ) from error
+            self._db.close()
+            raise _unreadable(path, error) from error
+        except StoreError:
+            self._db.close()
+            raise
 
     def _prepare(self) -> None:
-        self._db.execute("PRAGMA journal_mode = WAL")
+        """Nothing is written before the version is known to be ours."""
+        self._refuse_newer()
+        _use_wal(self._db)
         self._db.execute("PRAGMA synchronous = FULL")
         with self.transaction():
-            (version,) = self._db.execute("PRAGMA user_version").fetchone()
-            if version == 0:
+            if self._refuse_newer() == 0:
                 for statement in _TABLES.split(";\n"):
                     self._db.execute(statement)
                 self._db.execute(f"PRAGMA user_version = {SCHEMA}")
-            elif version > SCHEMA:
-                raise StoreError(
-                    f"{self._path} was written by a newer cockpit (schema {version}, this one reads "
-                    f"{SCHEMA}); update this cockpit"
-                )
+
+    def _refuse_newer(self) -> int:
+        (version,) = self._db.execute("PRAGMA user_version").fetchone()
+        if version > SCHEMA:
+            raise StoreError(
+                f"{self._path} was written by a newer cockpit (schema {version}, this one reads "
+                f"{SCHEMA}); update this cockpit"
+            )
+        return int(version)
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
@@ -112,10 +122,11 @@ class Store:
         self._db.execute("BEGIN IMMEDIATE")
         try:
             yield
+            self._db.execute("COMMIT")
         except BaseException:
-            self._db.execute("ROLLBACK")
+            if self._db.in_transaction:
+                self._db.execute("ROLLBACK")
             raise
-        self._db.execute("COMMIT")
 
     def close(self) -> None:
         self._db.close()
@@ -177,7 +188,11 @@ class Store:
         found: dict[int, Job] = {}
         query = "SELECT id, revision, body FROM jobs WHERE revision > ? ORDER BY id"
         mark = after
-        for number, revision, body in self._db.execute(query, (after,)):
+        try:
+            rows = self._db.execute(query, (after,)).fetchall()
+        except sqlite3.DatabaseError as error:
+            raise _unreadable(self._path, error) from error
+        for number, revision, body in rows:
             try:
                 found[number] = records.load_job(body)
             except (ValueError, KeyError, TypeError) as error:
@@ -213,9 +228,9 @@ class Store:
             "WHERE job = ? AND id > ? ORDER BY id"
         )
         rows: list[MetricRow] = []
-        for mark, name, attempt, step, time, value, odd in self._db.execute(query, (job, after)):
+        for mark, name, attempt, step, at, value, odd in self._db.execute(query, (job, after)):
             number = float(odd) if value is None else value
-            rows.append(MetricRow(job, name, attempt, step, time, number))
+            rows.append(MetricRow(job, name, attempt, step, at, number))
             after = mark
         return rows, after
 
@@ -239,6 +254,31 @@ class Store:
     def capacity(self) -> Sequence[tuple[str, int, str]]:
         """(node, units, gpu|slot) of every node that was ever read."""
         return self._db.execute("SELECT node, units, kind FROM capacity").fetchall()
+
+
+def _unreadable(path: Path, error: sqlite3.DatabaseError) -> StoreError:
+    advice = "it is left as it is. Move it aside to begin a new one"
+    return StoreError(f"{path} cannot be read ({error}); {advice}")
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    try:
+        return sqlite3.connect(path, timeout=BUSY_S, isolation_level=None)
+    except sqlite3.OperationalError as error:
+        raise StoreError(f"{path} cannot be opened ({error}); see who owns it") from error
+
+
+def _use_wal(db: sqlite3.Connection) -> None:
+    """SQLite does not wait for its turn here, as it does elsewhere, when several processes begin."""
+    until = time.monotonic() + BUSY_S
+    while True:
+        try:
+            db.execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > until:
+                raise
+            time.sleep(0.01)
 
 
 def _split(value: float) -> tuple[float | None, str | None]:

@@ -124,7 +124,7 @@ class SimulatedNode:
         self.closed.add((*key, body["claim"]))
         run = self.runs.get(key)
         if run is not None and run.spec["claim"] == body["claim"]:
-            if run.state == "prepared":
+            if run.state in ("prepared", "lost"):
                 del self.runs[key]
             elif run.state in LIVE:
                 self.end(run, None, "aborted", stopped=True)
