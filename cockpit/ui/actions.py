@@ -25,6 +25,7 @@ class Context(StrEnum):
     QUESTION = "Search text"
     GRAPHS = "Graphs"
     RANKS = "Ranks"
+    CHECKPOINTS = "Checkpoints"
     PICKER = "Picking ranks"
     TEXT = "Text"
     FORM = "New job"
@@ -151,7 +152,16 @@ ACTIONS: Sequence[Action] = (
     Action("graph(-1)", ("left",), "graph", Context.GRAPHS, "The graph before"),
     Action("graph(1)", ("right",), "graph", Context.GRAPHS, "The graph after"),
     Action("zoom", ("z", "enter"), "zoom", Context.GRAPHS, "One graph alone, or all", footer=True),
-    Action("pick", ("space",), "pick", Context.RANKS, "Show it in the log, alone at first"),
+    Action("select_cursor", ("enter",), "its log", Context.RANKS, "Its log alone", footer=True),
+    Action("pick", ("space",), "pick", Context.RANKS, "Add it to the log", footer=True),
+    Action(
+        "select_cursor",
+        ("enter",),
+        "restart from it",
+        Context.CHECKPOINTS,
+        "Restart from it",
+        footer=True,
+    ),
     Action("pick", ("space",), "mark", Context.PICKER, "Mark a rank, or unmark it"),
     Action("cursor_down", ("down", "j"), "down", Context.PICKER, "One rank down"),
     Action("cursor_up", ("up", "k"), "up", Context.PICKER, "One rank up"),

@@ -32,8 +32,8 @@ KEYS: Mapping[str, tuple[Context, ...]] = {
     "logs": (Context.LOGS, Context.SEARCH),
     "graphs": (Context.GRAPHS,),
     "ranks": (Context.RANKS, Context.LIST),
-    "checkpoints": (Context.LIST,),
-    "events": (Context.LIST,),
+    "checkpoints": (Context.CHECKPOINTS, Context.LIST),
+    "events": (),
     "command": (Context.TEXT,),
 }
 """Panel -> whose keys work in it."""
@@ -91,10 +91,8 @@ class JobScreen(Framed):
         super().draw()
         if self.panel == "logs":
             self.query_one(LogPanel).tick()
-        elif self.panel == "graphs":
-            self.query_one(Graphs).show(self.model.metrics(self.job_id))
-        elif self.panel == "events":
-            self.query_one(History).show(list(self.model.happenings(self.job_id)))
+        elif self.panel == "graphs" and (graphs := self.query_one(Graphs)).is_due:
+            graphs.show(self.model.metrics(self.job_id))
 
     def show(self, cluster: Cluster) -> None:
         job = self.job
@@ -105,6 +103,8 @@ class JobScreen(Framed):
         logs.show(self.model.logs(self.job_id, self.attempt), _waits_for(job))
         if self.panel == "ranks":
             self.query_one(RankTable).show(cluster, job, logs.picked)
+        elif self.panel == "events":
+            self.query_one(History).show(list(self.model.happenings(self.job_id)))
         elif self.panel == "command":
             self.query_one(CommandPanel).show(cluster, job)
         elif self.panel == "checkpoints" and job.checkpoint != self._saved:

@@ -27,7 +27,7 @@ def cells(found: Found) -> list[Text]:
         Text(state),
         Text(wording.size(found.bytes), justify="right"),
         Text("?" if found.world_size is None else str(found.world_size), justify="right"),
-        Text("?" if found.time is None else wording.day(found.time)),
+        Text("?" if found.time is None else wording.day(found.time)[5:16]),
         Text(visible(found.path, 300)),
     ]
 

@@ -21,8 +21,8 @@ from cockpit.ui.actions import Context, bindings
 from cockpit.ui.model import Point
 from cockpit.ui.widgets.curves import LEAST_HEIGHT, draw
 
-REDRAW_S = 0.4
-"""Between two drawings of one graph."""
+LOOK_S = 0.4
+"""Seconds between two looks at the points."""
 
 _STROKES = re.compile("[\u2801-\u28ff]+|x+")
 
@@ -53,7 +53,7 @@ class Graph(Widget):
     DEFAULT_CSS = """
     Graph { width: 1fr; height: 1fr; color: $text-muted; }
     """
-    points: reactive[Sequence[Point]] = reactive[Sequence[Point]](())
+    points: reactive[Sequence[Point]] = reactive[Sequence[Point]]((), always_update=True)
 
     def __init__(self, topic: Topic, number: int) -> None:
         super().__init__()
@@ -117,7 +117,7 @@ class Graphs(Container, can_focus=True):
 
     def __init__(self) -> None:
         super().__init__()
-        self._drawn_at = 0.0
+        self._shown_at = float("-inf")
         self._counts: dict[str, tuple[int, Point | None]] = {}
 
     def compose(self) -> ComposeResult:
@@ -127,19 +127,20 @@ class Graphs(Container, can_focus=True):
     def on_resize(self) -> None:
         self._arrange()
 
-    def show(self, metrics: Mapping[str, Sequence[Point]], now: float | None = None) -> None:
-        """Draw the graphs whose points changed, unless they were drawn a moment ago."""
-        now = time.monotonic() if now is None else now
-        if now - self._drawn_at < REDRAW_S:
-            return
+    @property
+    def is_due(self) -> bool:
+        """Whether it is worth asking for the points again."""
+        return time.monotonic() - self._shown_at >= LOOK_S
+
+    def show(self, metrics: Mapping[str, Sequence[Point]]) -> None:
+        """Draw the graphs whose points changed."""
+        self._shown_at = time.monotonic()
         for graph in self.query(Graph):
             points = metrics.get(graph.topic.metric, ())
             state = (len(points), points[-1] if points else None)
             if self._counts.get(graph.topic.metric) != state:
                 self._counts[graph.topic.metric] = state
-                graph.set_reactive(Graph.points, points)
-                graph.refresh()
-                self._drawn_at = now
+                graph.points = points
 
     def action_graph(self, by: int) -> None:
         self.chosen = (self.chosen + by) % len(TOPICS)

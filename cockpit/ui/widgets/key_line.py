@@ -28,7 +28,11 @@ class KeyLine(Widget):
 
     def show(self, contexts: Sequence[Context]) -> None:
         """The keys of another panel of the same screen."""
-        self._keys = [(action.key, action.label) for action in of(contexts) if action.footer]
+        keys: dict[str, str] = {}
+        for action in of(one for one in contexts if one is not Context.EVERYWHERE):
+            if action.footer:
+                keys.setdefault(action.key, action.label)
+        self._keys = list(keys.items())
         self.refresh()
 
     def render(self) -> Content:
