@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from dataclasses import fields
 
@@ -10,6 +11,7 @@ from rich.text import Text
 from textual import events
 from textual.color import Color, ColorParseError
 from textual.message import Message
+from textual.timer import Timer
 
 from cockpit.core.cluster import Cluster
 from cockpit.core.jobs import Job, JobState
@@ -29,6 +31,8 @@ LABELS = {
 }
 WIDE = 110
 """Columns of the screen from which progress has a column of its own."""
+CALM_S = 0.5
+"""Time and progress are drawn anew at most this often."""
 STATE_COLOURS: Mapping[JobState, str] = {
     JobState.RUNNING: "success",
     JobState.CONFIGURING: "primary",
@@ -36,6 +40,11 @@ STATE_COLOURS: Mapping[JobState, str] = {
     JobState.FAILED: "error",
     JobState.NODE_FAIL: "error",
 }
+
+
+def _is_calm(old: JobRow, new: JobRow) -> bool:
+    """At most time and progress are different."""
+    return old is new or (old.state, old.place, old.letter) == (new.state, new.place, new.letter)
 
 
 def order(job: Job) -> tuple[bool, float]:
@@ -54,6 +63,10 @@ class JobTable(RowTable):
         self.wanted = ""
         """Words that a job must have to be shown."""
         self._rows_shown: dict[int, JobRow] = {}
+        self._drawn_at = 0.0
+        """Monotonic seconds of the last change."""
+        self._later: Timer | None = None
+        self._made: dict[int, tuple[Job, JobRow]] = {}
         self._order: list[int] = []
         self._columns: tuple[str, ...] = ()
         self._cluster = Cluster()
@@ -82,8 +95,10 @@ class JobTable(RowTable):
         rows = {
             job.id: row
             for job in sorted(cluster.jobs.values(), key=order)
-            if matches(row := job_row(cluster, job, named[job.id]), self.wanted)
+            if matches(row := self._row(cluster, job, named[job.id]), self.wanted)
         }
+        if self._can_wait(rows):
+            return
         for gone in [job for job in self._rows_shown if job not in rows]:
             self.remove_row(str(gone))
         for job, row in rows.items():
@@ -93,6 +108,32 @@ class JobTable(RowTable):
         self._rows_shown = rows
         if came_or_went:
             self.post_message(self.Changed())
+
+    def _can_wait(self, rows: Mapping[int, JobRow]) -> bool:
+        """Only clocks and steps went on, and were drawn a moment ago: draw them a little later.
+
+        A changed cell costs DataTable all of its visible rows.
+        """
+        olds, now = self._rows_shown, time.monotonic()
+        if rows.keys() == olds.keys() and all(_is_calm(olds[job], rows[job]) for job in rows):
+            wait = self._drawn_at + CALM_S - now
+            if wait > 0:
+                self._later = self._later or self.set_timer(wait, self._catch_up)
+                return True
+        self._drawn_at = now
+        return False
+
+    def _catch_up(self) -> None:
+        self._later = None
+        self.show(self._cluster)
+
+    def _row(self, cluster: Cluster, job: Job, letter: str) -> JobRow:
+        """The row of a finished job is made once: nothing in it tells the time."""
+        source, row = self._made.get(job.id, (None, None))
+        if row is None or source is not job or row.letter != letter or not job.state.is_over:
+            row = job_row(cluster, job, letter)
+            self._made[job.id] = job, row
+        return row
 
     def _put(self, job: int, row: JobRow, source: Job) -> None:
         old = self._rows_shown.get(job)
@@ -106,7 +147,8 @@ class JobTable(RowTable):
                     self.update_cell(str(job), column, self._cell(row, column, source))
 
     def _sort(self, wanted: list[int], chosen: int | None) -> None:
-        self._order = [job for job in self._order if job in wanted]
+        there = set(wanted)
+        self._order = [job for job in self._order if job in there]
         if self._order != wanted:
             places = {str(job): place for place, job in enumerate(wanted)}
             self.sort("id", key=lambda cell: places[cell.plain])
