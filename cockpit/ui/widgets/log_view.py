@@ -310,4 +310,4 @@ class LogView(ScrollView, can_focus=True):
 
 def _name(rank: int | None, node: str) -> str:
     """Who printed it; the launcher has no rank."""
-    return f"{'run' if rank is None else rank}@{visible(node, 40)}"
+    return f"{'run' if rank is None else rank}@{visible(node.expandtabs(1), 40)}"
