@@ -112,6 +112,18 @@ def test_choosing_streams_keeps_the_place(tmp_path: Path) -> None:
     spool.close()
 
 
+def test_a_file_that_somebody_deleted_leaves_the_others_readable(tmp_path: Path) -> None:
+    spool = AttemptSpool(tmp_path)
+    append(spool, "0.stdout", b"a\nb\n")
+    append(spool, "1.stdout", b"c\n")
+    spool.close()
+    next(tmp_path.glob("*0.stdout.log")).unlink()
+    lines = SpoolReader(tmp_path).lines(0, 5)
+    assert [line.is_mark for line in lines] == [True, True, False]
+    assert lines[2].data == b"c"
+    assert len(SpoolReader(tmp_path).lines(1, 1)) == 1
+
+
 def test_a_stream_can_be_chosen_before_it_exists(tmp_path: Path) -> None:
     spool = AttemptSpool(tmp_path)
     reader = SpoolReader(tmp_path, ["1.stdout"])

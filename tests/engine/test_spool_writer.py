@@ -120,6 +120,29 @@ spool.append("0.stdout", size, data[size:])
     assert shown(tmp_path) == [b"0123456"] * 200
 
 
+def test_a_disk_too_full_for_a_name_leaves_no_half_a_name(tmp_path: Path) -> None:
+    program = """
+import resource, sys, signal
+from pathlib import Path
+from cockpit.engine.spool import AttemptSpool
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+spool = AttemptSpool(Path(sys.argv[1]))
+spool.append("first", 0, b"one\\n")
+resource.setrlimit(resource.RLIMIT_FSIZE, (100, resource.RLIM_INFINITY))
+try:
+    spool.append("second", 0, b"two\\n")
+except OSError:
+    print("told")
+resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+spool.append("third", 0, b"three\\n")
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(tmp_path)], check=True, capture_output=True, text=True
+    )
+    assert done.stdout == "told\n"
+    assert shown(tmp_path) == [b"one", b"three"]
+
+
 WRITER = """
 import json, sys
 from pathlib import Path

@@ -23,6 +23,8 @@ REPLACED = (
     b"log replaced: the file on the node is another one now; what it held before stands above"
 )
 
+GONE = b"a line stood here; its file is gone from this machine's spool"
+
 
 @dataclass(frozen=True, slots=True)
 class Line:
@@ -139,13 +141,16 @@ class SpoolReader:
         number, lines, begin, end = record
         entry = self._entries.get(number) or Entry(number, f"stream {number}")
         if begin == end:
-            return [Line(entry.name, entry.node, entry.rank, REPLACED, is_mark=True)]
+            return [_mark(entry, REPLACED)]
         path = self._directory / entry.file
-        if lines == 1:
-            texts = [_last_state(path, begin, end - 1)]
-        else:
-            raw = _pread(path, begin, end - begin - 1).split(b"\n")[skip : skip + count]
-            texts = [_capped(_overwritten(line)) for line in raw]
+        try:
+            if lines == 1:
+                texts = [_last_state(path, begin, end - 1)]
+            else:
+                raw = _pread(path, begin, end - begin - 1).split(b"\n")[skip : skip + count]
+                texts = [_capped(_overwritten(line)) for line in raw]
+        except FileNotFoundError:
+            return [_mark(entry, GONE)] * min(lines - skip, count)
         return [Line(entry.name, entry.node, entry.rank, data, hidden) for data, hidden in texts]
 
     def _read_tail(self, number: int, size: int) -> Line:
@@ -154,6 +159,10 @@ class SpoolReader:
         data, hidden = _last_state(path, self._index.ends.get(number, 0), size)
         # A whole line may stand here for the instant in which the journal lacks it.
         return Line(entry.name, entry.node, entry.rank, data.split(b"\n")[0], hidden, False)
+
+
+def _mark(entry: Entry, words: bytes) -> Line:
+    return Line(entry.name, entry.node, entry.rank, words, is_mark=True)
 
 
 def _last_state(path: Path, begin: int, end: int) -> tuple[bytes, int]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -59,8 +61,13 @@ def read_entries(directory: Path) -> tuple[dict[int, Entry], int]:
 
 
 def append_entry(directory: Path, entry: Entry) -> None:
+    """Raises OSError where the disk is full, and leaves no half a line."""
+    line = line_of(entry)
     with (directory / TABLE).open("ab", buffering=0) as table:
-        table.write(line_of(entry))
+        size = table.tell()
+        if table.write(line) < len(line):
+            table.truncate(size)
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(directory / TABLE))
 
 
 def _entry(line: bytes) -> Entry | None:
