@@ -23,7 +23,7 @@ from cockpit.core.request import Request
 WALL = 1_764_500_000.0
 MONO = 5_000.0
 GIB = 1 << 30
-HOSTILE = "x[/] \x1b]0;owned\x07[red]\x9b31m\u202e"
+HOSTILE = "x[/] \x1b]0;owned\x07\x1b]52;c;b3duZWQ=\x07[red]\x9b31m\u202e"
 CHINESE = "节点一"
 
 

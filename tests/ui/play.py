@@ -1,4 +1,4 @@
-"""The screens on a cluster that is made up, for looking at: `python -m tests.ui.play [nodes]`."""
+"""The screens on a cluster that is made up, for looking at: `python -m tests.ui.play [nodes|hostile]`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import time
 from dataclasses import replace
 
 from cockpit.ui.app import CockpitApp
-from tests.ui.lab import lab, moved
+from tests.ui.lab import HOSTILE, lab, moved, renamed
 from tests.ui.model import MemoryModel
 
 
@@ -25,8 +25,13 @@ class Play(CockpitApp):
         self.model.cluster = replace(after, now=replace(after.now, wall=time.time()))
 
 
-if __name__ == "__main__":
-    count = int(sys.argv[1]) if len(sys.argv) > 1 else 4
-    rest = Play(MemoryModel(cluster=lab(count))).run()
+def main(what: str = "4") -> None:
+    """`what` is a number of nodes, or `hostile` for names that a terminal would obey."""
+    found = renamed(lab(), HOSTILE) if what == "hostile" else lab(int(what))
+    rest = Play(MemoryModel(found)).run()
     if rest:
         print(rest)  # noqa: T201  # what a caller does with it
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
