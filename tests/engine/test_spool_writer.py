@@ -65,12 +65,17 @@ def test_a_replaced_file_starts_anew_and_the_old_bytes_stay(tmp_path: Path) -> N
     assert kept(tmp_path, "3.stderr", 1) == b"after\n"
     reader = SpoolReader(tmp_path)
     lines = reader.lines(0, 10)
-    assert [line.is_mark for line in lines] == [False, True, False, False]
-    assert [line.data for line in lines[::2]] == [b"before", b"after"]
+    assert [line.is_mark for line in lines] == [False, False, True, False]
+    assert [line.data for line in lines if not line.is_mark] == [b"before", b"half", b"after"]
+    assert all(line.is_whole for line in lines)
     assert {(line.node, line.rank) for line in lines} == {("gpu1", 3)}
     again = AttemptSpool(tmp_path)
     assert again.size("3.stderr") == len(b"after\n")
     again.close()
+    os.truncate(tmp_path / "arrival", 24)
+    AttemptSpool(tmp_path).close()
+    again_lines = SpoolReader(tmp_path).lines(0, 10)
+    assert again_lines == lines
 
 
 @pytest.mark.parametrize("name", ["../../etc/passwd", "a\nb", "", "\udc80\x1b[2J", "x" * 5000, "."])

@@ -53,7 +53,10 @@ class SpoolReader:
     def __init__(self, directory: Path, streams: Collection[str] | None = None) -> None:
         self._directory = directory
         self._names = None if streams is None else frozenset(streams)
+        self._exists = False
         self._entries: dict[int, Entry] = {}
+        self._paths: dict[int, str] = {}
+        """By stream number: all are looked at in each refresh, so they are spelled once."""
         self._table_bytes = -1
         self._index = ArrivalIndex(self._load_block)
         self._tails: dict[int, int] = {}
@@ -72,11 +75,13 @@ class SpoolReader:
 
     def refresh(self) -> bool:
         """Look for what was written; whether anything was. Raises ForeignSpool and OSError."""
-        if not check_version(self._directory):
+        self._exists = self._exists or check_version(self._directory)
+        if not self._exists:
             return False
         before = (self._table_bytes, self._index.record_count, self._tails)
-        self._read_table()
+        # A stream is named before its first record is written, so the names are read after it.
         self._read_journal()
+        self._read_table()
         self._tails = dict(self._find_tails())
         return before != (self._table_bytes, self._index.record_count, self._tails)
 
@@ -105,6 +110,7 @@ class SpoolReader:
         if size == self._table_bytes:
             return
         self._entries, self._table_bytes = read_entries(self._directory)
+        self._paths = {n: str(self._directory / e.file) for n, e in self._entries.items()}
         if self._names is not None:
             self._index.choose(self._chosen())
 
@@ -131,9 +137,9 @@ class SpoolReader:
 
     def _find_tails(self) -> Iterator[tuple[int, int]]:
         chosen = self._chosen()
-        for number, entry in self._entries.items():
+        for number, path in self._paths.items():
             if chosen is None or number in chosen:
-                size = _size(self._directory / entry.file)
+                size = _size(path)
                 if size > self._index.ends.get(number, 0):
                     yield number, size
 
@@ -145,7 +151,7 @@ class SpoolReader:
         path = self._directory / entry.file
         try:
             if lines == 1:
-                texts = [_last_state(path, begin, end - 1)]
+                texts = [_last_state(path, begin, end)]
             else:
                 raw = _pread(path, begin, end - begin - 1).split(b"\n")[skip : skip + count]
                 texts = [_capped(_overwritten(line)) for line in raw]
@@ -168,12 +174,13 @@ def _mark(entry: Entry, words: bytes) -> Line:
 def _last_state(path: Path, begin: int, end: int) -> tuple[bytes, int]:
     """One line of any length: its end tells what a progress bar says, its beginning the rest."""
     if end - begin <= SPAN_BYTES:
-        return _capped(_overwritten(_pread(path, begin, end - begin)))
-    tail = _pread(path, end - SPAN_BYTES, SPAN_BYTES).rstrip(b"\r")
-    if b"\r" in tail:
-        return _capped(_overwritten(tail))
+        return _capped(_overwritten(_pread(path, begin, end - begin).removesuffix(b"\n")))
+    tail = _pread(path, end - SPAN_BYTES, SPAN_BYTES)
+    line = tail.removesuffix(b"\n").rstrip(b"\r")
+    if b"\r" in line:
+        return _capped(_overwritten(line))
     head = _overwritten(_pread(path, begin, SPAN_BYTES))[:LINE_BYTES]
-    return head, end - begin - len(head)
+    return head, end - begin - tail.endswith(b"\n") - len(head)
 
 
 def _overwritten(line: bytes) -> bytes:
@@ -194,8 +201,8 @@ def _pread(path: Path, offset: int, count: int) -> bytes:
         os.close(descriptor)
 
 
-def _size(path: Path) -> int:
+def _size(path: Path | str) -> int:
     try:
-        return path.stat().st_size
+        return os.stat(path).st_size
     except FileNotFoundError:
         return 0

@@ -89,8 +89,10 @@ class AttemptSpool:
 
     def replaced(self, stream: str) -> None:
         """The node's file is another one now: it is kept from 0 on, the old bytes stay aside."""
-        old = self._tail(stream).entry
-        entry = dataclasses.replace(old, number=self._count, generation=old.generation + 1)
+        old = self._tail(stream)
+        generation = old.entry.generation + 1
+        entry = dataclasses.replace(old.entry, number=self._count, generation=generation)
+        self._end(old)
         self._add(entry)
         self._journal.add(entry.number, Span(1, 0, 0))
         self._journal.flush()
@@ -113,6 +115,12 @@ class AttemptSpool:
             self._journal.add(tail.entry.number, span)
             tail.noted = span.end
 
+    def _end(self, tail: _Tail) -> None:
+        """Take a last line without LF for whole: no LF will ever come."""
+        if tail.noted < tail.size:
+            self._journal.add(tail.entry.number, Span(1, tail.noted, tail.size))
+            tail.noted = tail.size
+
     def _repair(self) -> None:
         entries, whole = read_entries(self.directory)
         if (self.directory / TABLE).exists():
@@ -120,6 +128,8 @@ class AttemptSpool:
         tails = {number: _Tail(entry, self.directory) for number, entry in entries.items()}
         ends = self._journal.repair({number: tail.size for number, tail in tails.items()})
         for number, tail in sorted(tails.items()):
+            if older := self._tails.get(tail.entry.name):
+                self._end(older)
             if tail.entry.generation and number not in ends:
                 self._journal.add(number, Span(1, 0, 0))
             tail.noted = ends.get(number, 0)
