@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from typing import Any
 
 from cockpit.build.place import Place
 from cockpit.cli.say import Failure
 from cockpit.core.jobs import Job
-from cockpit.engine import records
 from cockpit.engine.lock import holder
+from cockpit.engine.orders import BadOrder, request_of
 from cockpit.engine.store import Store
 
 HOW_TO_RUN = "start `cockpit`, or `cockpit daemon` on a machine that stays on"
@@ -36,8 +36,9 @@ def all_jobs(place: Place, store: Store) -> dict[int, Job]:
     down = "" if has_engine(place) else f"EngineDown: no engine is running; {HOW_TO_RUN}"
     for order in store.orders():
         if order.kind == "submit" and order.job not in jobs:
-            request = records.load_request(order.body)
-            jobs[order.job] = Job(order.job, request, reason=down, submitted=order.time)
+            with suppress(BadOrder):
+                request = request_of(order)
+                jobs[order.job] = Job(order.job, request, reason=down, submitted=order.time)
     return jobs
 
 

@@ -20,9 +20,11 @@ MAX_ITEMS = 4096
 
 
 def number(value: object) -> float | None:
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
         return None
-    return float(value)
+    if isinstance(value, int) and value.bit_length() > 1023:
+        return None
+    return float(value) if math.isfinite(value) else None
 
 
 def whole(value: object) -> int | None:
@@ -151,6 +153,11 @@ def report(found: _Json) -> Report | None:
         pids=_known(rows(found.get("ranks")), _pid),
         exit=_exit(ended) if isinstance(ended, dict) else None,
     )
+
+
+def reports(reply: _Json) -> tuple[Report, ...]:
+    """Of the reply to `runs`."""
+    return _known(rows(reply.get("runs")), report)
 
 
 def _pid(found: _Json) -> tuple[int, int] | None:

@@ -68,7 +68,7 @@ class Engine:
             await self._watch.close()
             await self._collector.close()
             await self._nodes.close()
-            self._write_figures()
+            self._write_last_figures()
 
     def is_collected(self, job: Job) -> bool:
         """Every line that the job's current attempt printed is on this machine."""
@@ -155,6 +155,13 @@ class Engine:
         self._collector.written()
         self._capacity |= fresh
         self._dirty.clear()
+
+    def _write_last_figures(self) -> None:
+        """The spools hold all that a full disk keeps out here; the next engine reads it from there."""
+        try:
+            self._write_figures()
+        except sqlite3.OperationalError as error:
+            self._complain(error)
 
     def _complain(self, error: sqlite3.OperationalError) -> None:
         self.alert = (

@@ -13,21 +13,21 @@ from cockpit.core.events import (
     CheckpointsListed,
     Event,
     Prepared,
+    RunsListed,
     Started,
     StartRefused,
     Try,
     Undone,
 )
 from cockpit.engine import hearsay
-from cockpit.engine.ports import Nodes, Refusal, Unreachable
+from cockpit.engine.ports import Body, Nodes, Refusal, Unreachable
 
 PREPARE_TIMEOUT_S = 120.0
 """Finding torch in an environment on a slow shared file system takes its time."""
 GO_TIMEOUT_S = 15.0
-ABORT_TIMEOUT_S = 60.0
-ASK_TIMEOUT_S = 20.0
+ASK_TIMEOUT_S = 60.0
 AGAIN_S = 5.0
-"""Seconds until an order that the node refused to carry out is given again."""
+"""Seconds until an order that was not taken is given again."""
 
 _log = logging.getLogger(__name__)
 
@@ -36,12 +36,19 @@ class Runner:
     """One task an order; none outlives `close`."""
 
     def __init__(
-        self, nodes: Nodes, post: Callable[[Event], None], now: Callable[[], Moment]
+        self,
+        nodes: Nodes,
+        post: Callable[[Event], None],
+        now: Callable[[], Moment],
+        again_s: float = AGAIN_S,
     ) -> None:
         self._nodes = nodes
         self._post = post
         self._now = now
+        self._again_s = again_s
         self._tasks: set[asyncio.Task[None]] = set()
+        self._repeating: dict[object, asyncio.Task[None]] = {}
+        """Orders that are given until they are taken; a newer one of its kind takes its place."""
 
     def carry_out(self, effect: order.Effect) -> None:
         match effect:
@@ -50,12 +57,11 @@ class Runner:
             case order.Go(of, port):
                 self._spawn(self._go(of, port))
             case order.Confirm(of):
-                self._spawn(self._tell(of.node, "confirm", _attempt(of)))
+                self._repeat(("confirm", of), self._confirm(of))
             case order.Abort(of):
-                self._spawn(self._abort(of))
-            case order.Stop(run, attempt, node, grace_s, reason):
-                body = {"run": run, "attempt": attempt, "grace_s": grace_s, "reason": reason}
-                self._spawn(self._tell(node, "stop", body))
+                self._repeat(("abort", of), self._abort(of))
+            case order.Stop():
+                self._repeat(("stop", effect.run, effect.attempt, effect.node), self._stop(effect))
             case order.ListCheckpoints(run, node, directory):
                 self._spawn(self._list(run, node, directory))
             case order.Note():
@@ -66,10 +72,22 @@ class Runner:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
-    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        return task
+
+    def _repeat(self, key: object, work: Coroutine[Any, Any, None]) -> None:
+        before = self._repeating.get(key)
+        if before is not None:
+            before.cancel()
+        task = self._repeating[key] = self._spawn(work)
+        task.add_done_callback(lambda done: self._forget(key, done))
+
+    def _forget(self, key: object, done: asyncio.Task[None]) -> None:
+        if self._repeating.get(key) is done:
+            del self._repeating[key]
 
     async def _prepare(self, of: Try, spec: Any) -> None:
         try:
@@ -94,32 +112,54 @@ class Runner:
             self._post(Started(of, self._now()))
 
     async def _abort(self, of: Try) -> None:
-        """Repeated until done while the node answers; when it comes back, the core orders it anew."""
-        body = {**_attempt(of), "claim": of.claim}
+        await self._until_taken(of.node, "abort", {**_attempt(of), "claim": of.claim})
+        self._post(Undone(of, self._now()))
+
+    async def _confirm(self, of: Try) -> None:
+        """Its effect is seen in the run's own reports; a run that is over cannot take it."""
+        try:
+            await self._until_answered(of.node, "confirm", _attempt(of))
+        except Refusal as refusal:
+            _log.warning("%s did not take `confirm`: %s", of.node, refusal.message)
+
+    async def _stop(self, stop: order.Stop) -> None:
+        """Its effect is seen in the run's own reports. Refused, the node is looked at anew first."""
+        body = {
+            "run": stop.run,
+            "attempt": stop.attempt,
+            "grace_s": stop.grace_s,
+            "reason": stop.reason,
+        }
+        try:
+            await self._until_answered(stop.node, "stop", body)
+        except Refusal as refusal:
+            _log.warning("%s did not take `stop`: %s", stop.node, refusal.message)
+            await asyncio.sleep(self._again_s)
+            runs = hearsay.reports(await self._until_taken(stop.node, "runs", {}))
+            self._post(RunsListed(stop.node, self._now(), runs))
+
+    async def _until_taken(self, node: str, verb: str, body: Body) -> Body:
+        """Give an order until the node carried it out."""
         while True:
             try:
-                await self._nodes.request(of.node, "abort", body, ABORT_TIMEOUT_S)
+                return await self._until_answered(node, verb, body)
             except Refusal as refusal:
-                _log.warning("%s did not undo a start: %s", of.node, refusal.message)
-                await asyncio.sleep(AGAIN_S)
-                continue
-            except Unreachable as error:
-                _log.info("%s did not answer an abort: %s", of.node, error)
-                return
-            self._post(Undone(of, self._now()))
-            return
+                _log.warning("%s did not take `%s`: %s", node, verb, refusal.message)
+                await asyncio.sleep(self._again_s)
 
-    async def _tell(self, node: str, verb: str, body: dict[str, Any]) -> None:
-        """Orders whose effect is seen in the run's own reports; lost ones are given again."""
-        try:
-            await self._nodes.request(node, verb, body, ASK_TIMEOUT_S)
-        except (Refusal, Unreachable) as error:
-            _log.warning("%s did not take `%s`: %s", node, verb, error)
+    async def _until_answered(self, node: str, verb: str, body: Body) -> Body:
+        """Give an order until there is an answer, over as many links as it takes. Raises Refusal."""
+        while True:
+            try:
+                return await self._nodes.request(node, verb, body, ASK_TIMEOUT_S)
+            except Unreachable as error:
+                _log.info("%s did not answer `%s`: %s", node, verb, error)
+                await asyncio.sleep(self._again_s)
 
     async def _list(self, run: str, node: str, directory: str) -> None:
         try:
             reply = await self._nodes.request(
-                node, "checkpoints", {"dir": directory}, ABORT_TIMEOUT_S
+                node, "checkpoints", {"dir": directory}, ASK_TIMEOUT_S
             )
         except (Refusal, Unreachable) as error:
             words = f"{node} could not list {directory}: {error}"

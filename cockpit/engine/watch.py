@@ -10,6 +10,7 @@ from cockpit.core.cluster import LinkState, Moment
 from cockpit.core.events import Event, LinkChanged, ReadingArrived, RunSeen, RunsListed
 from cockpit.engine import hearsay
 from cockpit.engine.ports import (
+    Body,
     NodeConnecting,
     NodeDown,
     NodeEvent,
@@ -22,6 +23,7 @@ from cockpit.engine.ports import (
 )
 
 LIST_TIMEOUT_S = 20.0
+LIST_AGAIN_S = 1.0
 
 _log = logging.getLogger(__name__)
 
@@ -35,15 +37,16 @@ class Watch:
         self._nodes = nodes
         self._post = post
         self._now = now
-        self._looks: set[asyncio.Task[None]] = set()
+        self._looks: dict[str, asyncio.Task[None]] = {}
 
     def start(self) -> None:
         self._nodes.start(self._heard)
 
     async def close(self) -> None:
-        for look in self._looks:
+        looks = list(self._looks.values())
+        for look in looks:
             look.cancel()
-        await asyncio.gather(*self._looks, return_exceptions=True)
+        await asyncio.gather(*looks, return_exceptions=True)
 
     def _heard(self, event: NodeEvent) -> None:
         at = self._now()
@@ -51,14 +54,15 @@ class Watch:
             case NodeConnecting(node, phase):
                 self._post(LinkChanged(node, at, LinkState.CONNECTING, phase))
             case NodeDown(node, error, needs_person, retry_in_s):
+                self._end_look(node)
                 link = LinkState.REFUSED if needs_person else LinkState.UNREACHABLE
                 words = hearsay.text(error)
                 self._post(LinkChanged(node, at, link, "", words, retry_in_s))
             case NodeUp(node, hello):
-                self._post(LinkChanged(node, at, LinkState.UP, facts=hearsay.facts(hello)))
-                look = asyncio.get_running_loop().create_task(self._look(node))
-                self._looks.add(look)
-                look.add_done_callback(self._looks.discard)
+                self._end_look(node)
+                self._post(LinkChanged(node, at, LinkState.CONNECTING, "looking at its runs"))
+                look = asyncio.get_running_loop().create_task(self._look(node, hello))
+                self._looks[node] = look
             case NodeReading(node, reading):
                 self._post(ReadingArrived(node, at, hearsay.reading(reading)))
             case RunReported(node, state):
@@ -66,13 +70,21 @@ class Watch:
                 if report is not None:
                     self._post(RunSeen(node, at, report))
 
-    async def _look(self, node: str) -> None:
-        """Ask a node that came up for all its runs; if it does not answer, its link ends soon."""
-        try:
-            reply = await self._nodes.request(node, "runs", {}, LIST_TIMEOUT_S)
-        except (Refusal, Unreachable) as error:
-            _log.warning("%s did not list its runs: %s", node, error)
+    def _end_look(self, node: str) -> None:
+        look = self._looks.pop(node, None)
+        if look is not None:
+            look.cancel()
+
+    async def _look(self, node: str, hello: Body) -> None:
+        """A node counts as up once it listed its runs: nothing may start beside forgotten ones."""
+        while True:
+            try:
+                reply = await self._nodes.request(node, "runs", {}, LIST_TIMEOUT_S)
+            except (Refusal, Unreachable) as error:
+                _log.warning("%s did not list its runs: %s", node, error)
+                await asyncio.sleep(LIST_AGAIN_S)
+                continue
+            at = self._now()
+            self._post(LinkChanged(node, at, LinkState.UP, facts=hearsay.facts(hello)))
+            self._post(RunsListed(node, at, hearsay.reports(reply)))
             return
-        reports = [hearsay.report(row) for row in hearsay.rows(reply.get("runs"))]
-        known = tuple(report for report in reports if report is not None)
-        self._post(RunsListed(node, self._now(), known))

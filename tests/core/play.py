@@ -118,7 +118,8 @@ STOPPED = Exit(None, stopped=True, reason="stopped: told to")
 
 
 def failed(rank: int, code: int | None = 1, signal: str | None = None) -> Exit:
-    return Exit(code, failure=Failure(rank, code, signal, "boom"))
+    words = f"was ended by {signal}" if signal else f"exited with code {code}"
+    return Exit(code, failure=Failure(rank, code, signal, f"rank {rank} {words}"))
 
 
 def specs(orders: Iterable[Prepare]) -> dict[str, int]:

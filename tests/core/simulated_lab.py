@@ -188,7 +188,7 @@ class SimulatedLab:
         """The oldest run of a node ends by itself."""
         runs = [run for run in self.nodes[name].live() if run.state in ("started", "confirmed")]
         if runs:
-            self.nodes[name].end(runs[0], code, "boom" if code else "", signal=signal)
+            self.nodes[name].end(runs[0], code, signal=signal)
 
     def come_to_an_end(self) -> None:
         """The world is healthy again and every script ends well: so must every job."""

@@ -158,7 +158,9 @@ class SimulatedNode:
         """Everything of the run is gone; a rank's own failure is named."""
         failed = not stopped and (code != 0 or signal is not None)
         rank = run.spec["node_rank"] * run.spec["nproc"]
-        failure = {"rank": rank, "code": code, "signal": signal, "message": reason}
+        words = f"was ended by {signal}" if signal else f"exited with code {code}"
+        message = f"rank {rank} {words}"
+        failure = {"rank": rank, "code": code, "signal": signal, "message": message}
         run.exit = {
             "code": code, "signal": signal, "stopped": stopped, "reason": reason, "leftovers": 0,
             "first_failure": failure if failed else None,
