@@ -10,7 +10,7 @@ from textual.app import App
 from textual.command import CommandPalette
 from textual.screen import Screen
 
-from cockpit.core.jobs import Job
+from cockpit.core.jobs import Job, JobState
 from cockpit.core.text import visible
 from cockpit.ui import describe
 from cockpit.ui.actions import Context, bindings, of
@@ -20,6 +20,7 @@ from cockpit.ui.dialogs.reading import Reading, help_text
 from cockpit.ui.dialogs.restart import Restart, RestartNow
 from cockpit.ui.dialogs.stop import Cancel, Kill
 from cockpit.ui.draft import Draft, draft_of
+from cockpit.ui.job_row import reason
 from cockpit.ui.model import Model
 from cockpit.ui.palette import Commands
 from cockpit.ui.screens.cluster import ClusterScreen
@@ -67,8 +68,8 @@ class CockpitApp(App[str], inherit_bindings=False):
         self.install_screen(self._queue, "queue")
         self.install_screen(self._events, "events")
         self.set_interval(TICK_S, self._tick)
-        for path, reason in self._themes.failed.items():
-            self._say(f"The theme {path} is not used: {reason}.", "warning")
+        for path, why in self._themes.failed.items():
+            self._say(f"The theme {path} is not used: {why}.", "warning")
 
     def _tick(self) -> None:
         if self.is_running:
@@ -183,16 +184,23 @@ class CockpitApp(App[str], inherit_bindings=False):
         self._say(f"{event.request.name} was queued; it starts once all of its GPUs are free.")
 
     def action_restart(self) -> None:
-        if job := self._job():
+        if job := self._restartable():
             self.push_screen(Restart(self.model, job))
 
     def action_restart_now(self) -> None:
-        job = self._job()
+        job = self._restartable()
         if job is not None and job.state.holds_units:
             self.push_screen(RestartNow(self.model, job))
         elif job is not None:
             self.model.restart(job.id)
             self._say(f"Job {job.id} restarts from its newest complete checkpoint.")
+
+    def _restartable(self) -> Job | None:
+        job = self._job()
+        if job is not None and job.state is JobState.PENDING:
+            self._say(f"Job {job.id} waits for its start already: {reason(job)}.")
+            return None
+        return job
 
     def action_cancel(self) -> None:
         if job := self._living():

@@ -146,7 +146,8 @@ def lab(count: int = 4, gpus: int = 8) -> Cluster:
         )
     jobs += [job(3), job(4, submitted=WALL - 60.0)]
     over = JobState.FAILED
-    jobs.append(job(5, state=over, reason="rank 13 on gpu2 exited with 1", code=1, ended=WALL - 9))
+    why = "rank 13 on gpu2 exited with 1"
+    jobs.append(job(5, state=over, attempt=2, reason=why, code=1, ended=WALL - 9))
     return cluster(nodes, *jobs)
 
 

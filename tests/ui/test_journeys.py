@@ -8,6 +8,7 @@ from typing import Any
 from textual.pilot import Pilot
 
 from cockpit.core.cluster import Moment
+from cockpit.core.jobs import JobState
 from cockpit.core.request import Request
 from cockpit.ui.app import CockpitApp
 from cockpit.ui.model import Found, Happening
@@ -150,6 +151,26 @@ async def test_without_a_checkpoint_a_restart_says_that_it_begins_anew() -> None
         await until_seen(pilot, "From the beginning: no checkpoint is complete.")
         await pilot.press("enter")
         assert model.orders == [("restart", 1, None)]
+
+
+async def test_a_job_that_waits_is_not_restarted_but_told_so() -> None:
+    model = MemoryModel(found=FOUND)
+    async with cockpit(model) as pilot:
+        await pilot.press("2", "j", "j", "r")
+        await until_seen(pilot, "Job 3 waits for its start already")
+        await pilot.press("R")
+        assert model.orders == []
+
+
+async def test_a_job_that_never_ran_restarts_from_the_beginning() -> None:
+    model = MemoryModel(found="it never ran")
+    failed = replace(job(5), state=JobState.FAILED, ended=WALL)
+    model.cluster = replace(model.cluster, jobs={5: failed})
+    async with cockpit(model) as pilot:
+        await pilot.press("2", "r")
+        await until_seen(pilot, "From the beginning: there is no checkpoint.")
+        await pilot.press("enter")
+        assert model.orders == [("restart", 5, None)]
 
 
 async def test_keys_lead_to_every_screen_and_back() -> None:

@@ -60,7 +60,8 @@ class Restart(Ask):
     async def _look(self) -> None:
         """Ask the node of rank 0, which may take a while or fail."""
         try:
-            self._found = await self._model.checkpoints(self._job.id)
+            if self._job.attempt:
+                self._found = await self._model.checkpoints(self._job.id)
         except Unavailable as error:
             self._trouble = str(error)
         self._looking = False
