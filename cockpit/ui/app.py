@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from textual import on
 from textual.app import App
 from textual.command import CommandPalette
+from textual.notifications import SeverityLevel
 from textual.screen import Screen
 
 from cockpit.core.jobs import Job, JobState
@@ -88,24 +88,28 @@ class CockpitApp(App[str], inherit_bindings=False):
             return action == "leave" or Context.EVERYWHERE in self.framed.CONTEXTS
         return True
 
-    def _say(self, text: str, severity: str = "information") -> None:
-        levels: Mapping[str, Any] = {"warning": "warning", "error": "error"}
-        self.notify(visible(text), severity=levels.get(severity, "information"), markup=False)
+    def _say(self, text: str, severity: SeverityLevel = "information") -> None:
+        self.notify(visible(text), severity=severity, markup=False)
 
     # --- where to go
 
     def action_go(self, to: str) -> None:
         """From any screen to any screen; `back` then leads to the cluster."""
         if to == "job":
-            job = self.framed.chosen_job or self._last_job or self._newest()
+            job = self.framed.chosen_job or self._foremost()
             self._show_job(job) if job else self._say("There is no job yet. Press n for one.")
+            return
+        if to == self.framed.TAB:
             return
         while len(self.screen_stack) > 1:
             self.pop_screen()
         if to != "cluster":
             self.push_screen(to)
 
-    def _newest(self) -> int | None:
+    def _foremost(self) -> int | None:
+        """The job shown last; else the newest that runs, else the newest."""
+        if self._last_job in self.model.cluster.jobs:
+            return self._last_job
         jobs = self.model.cluster.jobs.values()
         running = [job.id for job in jobs if job.state.holds_units]
         return max(running or [job.id for job in jobs], default=None)

@@ -177,6 +177,7 @@ async def test_keys_lead_to_every_screen_and_back() -> None:
     async with cockpit(MemoryModel()) as pilot:
         steps = (
             ("2", QueueScreen),
+            ("2", QueueScreen),
             ("5", EventsScreen),
             ("3", JobScreen),
             ("1", ClusterScreen),
