@@ -63,16 +63,17 @@ def words_of(job: Job, part: Part) -> str:
     assert how is not None
     if how.lost:
         return f"{part.node}: {how.reason or 'lost'}"
-    failure = how.failure
-    who = (
-        f"rank {failure.rank} on {part.node}" if failure and failure.rank is not None else part.node
-    )
-    signal = failure.signal if failure else how.signal
-    code = failure.code if failure else how.code
-    ending = f"was ended by {signal}" if signal else f"exited with code {code}"
-    if signal is None and code is None:
-        ending = "ended, nobody knows how"
-    message = failure.message if failure else ""
-    told = message or (how.reason if how.stopped else "")
+    failure = how.failure or Failure(None, how.code, how.signal)
+    who = part.node if failure.rank is None else f"rank {failure.rank} on {part.node}"
+    told = failure.message.removeprefix(f"rank {failure.rank} ") or _ending(failure)
+    why = f": {how.reason}" if how.stopped and how.reason else ""
     left = f"; {how.leftovers} processes could not be ended" if how.leftovers else ""
-    return f"{who} {ending}{': ' + told if told else ''}{left}"
+    return f"{who} {told}{why}{left}"
+
+
+def _ending(failure: Failure) -> str:
+    if failure.signal:
+        return f"was ended by {failure.signal}"
+    if failure.code is None:
+        return "ended, nobody knows how"
+    return f"exited with code {failure.code}"

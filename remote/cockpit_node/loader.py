@@ -14,7 +14,7 @@ import tempfile
 
 def main(nonce: str, digest: str, length: int, state_dir: str) -> None:
     """Never returns: this process becomes `serve` of the agent whose sha256 is `digest`."""
-    os.umask(0o077)
+    os.environ["COCKPIT_NODE_UMASK"] = f"{os.umask(0o077):03o}"  # The user's own, for jobs.
     kept = next((path for path in _places(state_dir, digest) if _holds(path, digest)), None)
     os.write(1, f"COCKPIT-READY {nonce} {'have' if kept else 'need'}\n".encode())
     agent = kept or _keep(_receive(length, digest), digest, state_dir)
