@@ -53,7 +53,9 @@ def points(steps: int = 500, attempts: int = 2) -> dict[str, list[Point]]:
 
 
 CHECKPOINTS = (
-    Found(42_000, "/ckpt/step-00042000", False, "no manifest: saving was cut off", 10**9, WALL, None),
+    Found(
+        42_000, "/ckpt/step-00042000", False, "no manifest: saving was cut off", 10**9, WALL, None
+    ),
     Found(41_000, "/ckpt/step-00041000", True, "", 41_200_000_000, WALL - 600, 16),
     Found(40_000, "/ckpt/step-00040000", True, "", 41_200_000_000, WALL - 1200, 16),
 )
