@@ -43,6 +43,8 @@ def logs(
     place = setting.place()
     with open_store(place) as store:
         found = one_job(place, store, job)
+        if found.attempt == 0 and found.state.is_over:
+            raise Failure(f"job {job} never ran: {found.reason}")
         number = attempt or found.attempt
         if not 1 <= number <= max(found.attempt, 1):
             raise Failure(f"job {job} has attempts 1 to {found.attempt}, not {number}")

@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 from cockpit.core.cluster import LinkState, Moment
 from cockpit.core.events import Event, LinkChanged, ReadingArrived, RunSeen, RunsListed
+from cockpit.core.text import visible
 from cockpit.engine import hearsay
 from cockpit.engine.ports import (
     Body,
@@ -24,6 +25,8 @@ from cockpit.engine.ports import (
 
 LIST_TIMEOUT_S = 20.0
 LIST_AGAIN_S = 1.0
+MAX_ERROR = 2000
+"""Characters kept of why a node is not reached; a command in it must stay whole to be of use."""
 
 _log = logging.getLogger(__name__)
 
@@ -56,7 +59,7 @@ class Watch:
             case NodeDown(node, error, needs_person, retry_in_s):
                 self._end_look(node)
                 link = LinkState.REFUSED if needs_person else LinkState.UNREACHABLE
-                words = hearsay.text(error)
+                words = visible(error, MAX_ERROR)
                 self._post(LinkChanged(node, at, link, "", words, retry_in_s))
             case NodeUp(node, hello):
                 self._end_look(node)

@@ -86,7 +86,8 @@ def _changed(
     key: asyncssh.SSHKey,
     trusted: Sequence[asyncssh.SSHKey],
 ) -> LinkFailed:
-    known = ", ".join(f"{_kind(old)} {old.get_fingerprint()}" for old in trusted)
+    # Once each: a file may list a host's key by name and again by address.
+    known = ", ".join(dict.fromkeys(f"{_kind(old)} {old.get_fingerprint()}" for old in trusted))
     pattern = name if port == 22 else f"[{name}]:{port}"
     forget = f"ssh-keygen -f {shlex.quote(str(file))} -R {shlex.quote(pattern)}"
     return LinkFailed(
