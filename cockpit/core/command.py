@@ -27,11 +27,30 @@ _TOPOLOGY = {
     "standalone": False,
 }
 """torchrun options that the cockpit sets itself; True where one takes a value."""
-_SHORT = {"-r": "redirects", "-t": "tee"}
-_KEPT_SWITCHES = frozenset(
-    {"run-path", "no-python", "module", "virtual-local-rank", "use-env", "use-agent-store"}
-)
-"""torchrun's other options that take no value (torch/distributed/run.py)."""
+_KEPT = {
+    "monitor-interval": True,
+    "start-method": True,
+    "event-log-handler": True,
+    "role": True,
+    "local-ranks-filter": True,
+    "duplicate-stdout-filters": True,
+    "duplicate-stderr-filters": True,
+    "logs-specs": True,
+    "numa-binding": True,
+    "signals-to-handle": True,
+    "shutdown-timeout": True,
+    "module": False,
+    "no-python": False,
+    "run-path": False,
+    "virtual-local-rank": False,
+    "use-env": False,
+    "use-agent-store": False,
+}
+"""torchrun's other options (torch/distributed/run.py); True where one takes a value."""
+_OPTIONS = {**_TOPOLOGY, **_KEPT}
+_SHORT = {"-r": "redirects", "-t": "tee", "-m": "module"}
+_LAUNCHERS = ("torch.distributed.run", "torch.distributed.launch")
+"""Modules that are torchrun under another name."""
 _PYTHON_WITH_VALUE = frozenset({"-W", "-X"})
 
 
@@ -61,16 +80,11 @@ def parse(argv: Sequence[str]) -> Command:
     if first.rpartition("/")[2] == "torchrun":
         return _torchrun(None, rest)
     if _PYTHON.fullmatch(first):
-        if rest[:1] == ("-m",) and rest[1:2] in (
-            ("torch.distributed.run",),
-            ("torch.distributed.launch",),
-        ):
-            return _torchrun(first, rest[2:])
         return _python(first, rest)
     if first == "-m":
         if not rest:
             raise BadRequest("`-m` needs the name of a module, as in `-- -m package.train`")
-        return Command((first, *rest), torchrun=False)
+        return _torchrun(None, rest[1:]) if rest[0] in _LAUNCHERS else Command(tuple(argv), False)
     if first.startswith("-"):
         raise BadRequest(f"{first!r} is not a command; after `--` comes a script or a program")
     script = first if first.endswith(".py") or "/" in first else None
@@ -80,44 +94,57 @@ def parse(argv: Sequence[str]) -> Command:
 def _python(python: str, rest: tuple[str, ...]) -> Command:
     """`python [flags] script args`: flags other than -u must stay with the interpreter."""
     at = 0
-    while at < len(rest) and rest[at].startswith("-") and rest[at] not in ("-m", "-c", "-"):
+    while at < len(rest) and rest[at].startswith("-") and rest[at][:2] not in ("-m", "-c", "-"):
         at += 2 if rest[at] in _PYTHON_WITH_VALUE else 1
     flags, target = rest[:at], rest[at:]
-    if not target:
+    if target and target[0].startswith("-m") and target[0] != "-m":
+        target = ("-m", target[0][2:], *target[1:])
+    if not target or target == ("-m",):
         raise BadRequest(f"`{python}` needs a script or `-m module` to run")
-    script = target[0] if target[0] not in ("-m", "-c", "-") else None
-    if set(flags) <= {"-u"} and target[0] not in ("-c", "-"):
+    if target[0] == "-m" and target[1] in _LAUNCHERS:
+        return _torchrun(python, target[2:])
+    is_code = target[0].startswith("-c") or target[0] == "-"
+    script = None if is_code or target[0] == "-m" else target[0]
+    if set(flags) <= {"-u"} and not is_code:
         return Command(target, torchrun=False, python=python, script=script)
-    return Command((python, *rest), torchrun=False, script=script)
+    return Command((python, *flags, *target), torchrun=False, script=script)
 
 
 def _torchrun(python: str | None, rest: tuple[str, ...]) -> Command:
     kept: list[str] = []
     topology: dict[str, str] = {}
-    words = list(rest)
+    words, is_module = list(rest), False
     while words and words[0].startswith("-") and words[0] != "--":
         word = words.pop(0)
-        if word == "-m":
-            words.insert(0, word)
-            break
-        name, equals, value = word.lstrip("-").partition("=")
-        name = _SHORT.get(word, name.replace("_", "-"))
-        if name in _TOPOLOGY:
-            if _TOPOLOGY[name] and not equals:
-                value = words.pop(0) if words else ""
-            topology[name] = value
-            continue
+        name, value = _option(word)
+        takes_value = _OPTIONS.get(name, True)
+        if takes_value and value is None and words:
+            value = words.pop(0)
         if name == "module":
-            words.insert(0, "-m")
-            break
-        kept.append(word)
-        if not equals and name not in _KEPT_SWITCHES and words:
-            kept.append(words.pop(0))
+            is_module = True
+        elif name in _TOPOLOGY:
+            topology[name] = value or ""
+        else:
+            kept.append(f"--{name}={value}" if takes_value and value is not None else f"--{name}")
     target = tuple(words[1:] if words[:1] == ["--"] else words)
-    if not target or target == ("-m",):
+    if not target:
         raise BadRequest("torchrun needs a script or `-m module` to run")
-    script = None if target[0] == "-m" or "--no-python" in kept else target[0]
+    if is_module:
+        return Command(("-m", *target), True, python, None, tuple(kept), topology)
+    script = None if "--no-python" in kept else target[0]
     return Command(target, True, python, script, tuple(kept), topology)
+
+
+def _option(word: str) -> tuple[str, str | None]:
+    """Name of a torchrun option, as argparse finds it, and the value if it is in the same word."""
+    if word[:2] in _SHORT:
+        return _SHORT[word[:2]], word[2:].removeprefix("=") or None
+    name, equals, value = word.lstrip("-").partition("=")
+    name = name.replace("_", "-")
+    meant = [known for known in _OPTIONS if known.startswith(name)]
+    if name not in _OPTIONS and len(meant) == 1:
+        name = meant[0]
+    return name, value if equals else None
 
 
 def typed_shape(argv: Sequence[str]) -> tuple[int | None, int | None]:

@@ -53,7 +53,7 @@ def spec(cluster: Cluster, job: Job, part: Part) -> dict[str, Any]:
         "user": request.user,
         "launcher": "torchrun" if torchrun else "plain",
         "argv": argv,
-        "port_at": argv.index(PORT) if torchrun else None,
+        "port_at": argv.index("--master-port") + 1 if torchrun else None,
         "setup": "\n".join(_setup(request, site)),
         "env": _env(job, site, torchrun),
         "workdir": _workdir(request, site),
@@ -92,9 +92,7 @@ def _python(request: Request, site: _Site, command: Command) -> str:
 
 def _plain(request: Request, site: _Site, command: Command) -> list[str]:
     first = command.target[0]
-    if command.python is not None:
-        return [command.python, *command.target]
-    if first == "-m" or first.endswith(".py"):
+    if command.python is not None or first == "-m" or first.endswith(".py"):
         return [_python(request, site, command), *command.target]
     return list(command.target)
 
@@ -195,7 +193,7 @@ def commands(cluster: Cluster, job: Job) -> list[str]:
         places = ",".join(map(str, part.indices))
         lines.append(f"# {part.node}: {ranks}, units {places}")
         lines += _shell(told)
-    return [visible(line) for line in lines]
+    return [visible(line, len(line)) for line in lines]
 
 
 def _span(first: int, count: int) -> str:
