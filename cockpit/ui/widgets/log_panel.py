@@ -149,13 +149,13 @@ class LogPanel(Vertical):
             words.append(
                 (f"‖ paused  {whole(view.unseen)} new of {whole(count)} lines", "$warning")
             )
-            words.append(("  f follows", ""))
+            words.append(("" if view.search else "  f follows", ""))
         if self.picked is not None:
             names = ",".join("launcher" if r is None else str(r) for r in _sorted(self.picked))
             words.append((f"  ranks {names}", "$accent"))
         if view.search:
             words.append((f"  /{visible(view.search.text, 40)}: {view.search.state}", "$accent"))
-            words.append(("  n older  N newer  Esc ends", ""))
+            words.append(("  n N more  Esc ends", ""))
         self.query_one(LogStatus).words = tuple(words)
 
 

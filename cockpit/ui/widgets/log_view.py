@@ -6,8 +6,7 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import ClassVar
 
-from rich.cells import cell_len, set_cell_size
-from rich.segment import Segment
+from rich.cells import cell_len
 from textual import events
 from textual.binding import BindingType
 from textual.geometry import Size
@@ -16,11 +15,10 @@ from textual.reactive import reactive
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from cockpit.core.log_text import metric, shown
-from cockpit.core.text import visible
 from cockpit.engine.spool import Entry, Line, SpoolReader
 from cockpit.ui.actions import Context, bindings
 from cockpit.ui.letters import COLOURS
+from cockpit.ui.widgets import log_row
 from cockpit.ui.widgets.log_search import Search
 
 PREFIX_LIMIT = 18
@@ -90,6 +88,10 @@ class LogView(ScrollView, can_focus=True):
         self._first = 0
         self._window: list[Line] = []
         """Lines read last, from `_first` on."""
+        self._asked = 0
+        """How many were asked for; the log may be shorter."""
+        self._named: list[Entry] = []
+        """The streams for whose names there is room."""
         self._prefix = 0
         """Cells of the widest `rank@node`."""
         self._growing = False
@@ -115,6 +117,7 @@ class LogView(ScrollView, can_focus=True):
     def open(self, directory: Path) -> None:
         """Show an attempt from its end. Raises ForeignSpool and OSError."""
         self._reader = SpoolReader(directory)
+        self.search = None
         self.following = True
         self._grow()
 
@@ -128,8 +131,10 @@ class LogView(ScrollView, can_focus=True):
         if self._reader is None:
             return
         place = self._reader.choose(streams, round(self.scroll_y))
+        if self.search:
+            self.search.line = place
         self._seen = self.line_count
-        self._window = []
+        self._window, self._asked = [], 0
         self._grow()
         if not self.following:
             self._jump(place)
@@ -166,8 +171,12 @@ class LogView(ScrollView, can_focus=True):
 
     async def _find(self, search: Search, by: int) -> None:
         assert self._reader
-        async for _ in search.run(self._reader, by):
-            self.post_message(self.Moved())
+        try:
+            async for _ in search.run(self._reader, by):
+                self.post_message(self.Moved())
+        except OSError as error:
+            self.post_message(self.Failed(error))
+            return
         if search.found and search is self.search:
             self.following = False
             self._jump(max(0, min(search.line - self.size.height // 2, int(self.max_scroll_y))))
@@ -221,23 +230,26 @@ class LogView(ScrollView, can_focus=True):
         width = self.scrollable_content_region.width
         if line is None:
             return Strip.blank(width, self.rich_style)
-        prefix, text = self._prefix_of(line), self._text_of(line)
-        return Strip([*prefix, *text]).adjust_cell_length(width, self.rich_style)
+        style = self.get_component_rich_style
+        searched = self.search.pattern if self.search else None
+        room = width - self._prefix - log_row.SIGN_CELLS
+        row = log_row.prefix(line, self._prefix, style)
+        row += log_row.body(line, room, self._left, searched, style)
+        return Strip(row).adjust_cell_length(width, self.rich_style)
 
     def on_click(self, event: events.Click) -> None:
         self.focus()
 
     def _line(self, index: int) -> Line | None:
-        if not self._first <= index < self._first + len(self._window):
+        if not self._first <= index < self._first + self._asked:
             self._read(round(self.scroll_y))
         place = index - self._first
         return self._window[place] if 0 <= place < len(self._window) else None
 
     def _read(self, first: int) -> None:
-        self._first = first
+        self._first, self._asked = first, max(self.size.height, 1)
         try:
-            count = max(self.size.height, 1)
-            self._window = self._reader.lines(first, count) if self._reader else []
+            self._window = self._reader.lines(first, self._asked) if self._reader else []
         except OSError as error:
             self._window = []
             self.post_message(self.Failed(error))
@@ -245,8 +257,7 @@ class LogView(ScrollView, can_focus=True):
     def _grow(self) -> None:
         """Take over how many lines there are, and whether they change what is on the screen."""
         count = self.line_count
-        names = [cell_len(_name(entry.rank, entry.node)) for entry in self.entries]
-        self._prefix = min(max(names, default=0), PREFIX_LIMIT)
+        self._make_room_for(self.entries)
         shows_all = len(self._window) == self.size.height
         is_settled = shows_all and all(line.is_whole for line in self._window)
         self._growing = True
@@ -259,6 +270,12 @@ class LogView(ScrollView, can_focus=True):
             self._redraw()
         self.post_message(self.Moved())
 
+    def _make_room_for(self, entries: list[Entry]) -> None:
+        if entries != self._named:
+            self._named = entries
+            names = [cell_len(log_row.name(entry.rank, entry.node)) for entry in entries]
+            self._prefix = min(max(names, default=0), PREFIX_LIMIT)
+
     def _move(self, lines: int) -> None:
         self.scroll_relative(y=lines, animate=False)
 
@@ -268,46 +285,5 @@ class LogView(ScrollView, can_focus=True):
             self.scroll_to(y=line, animate=False, immediate=True)
 
     def _redraw(self) -> None:
-        self._window = []
+        self._window, self._asked = [], 0
         self.refresh()
-
-    def _prefix_of(self, line: Line) -> list[Segment]:
-        name = set_cell_size(_name(line.rank, line.node).rjust(self._prefix), self._prefix)
-        colour = "log--dim" if line.rank is None else f"log--rank-{line.rank % COLOURS + 1}"
-        sign, style = ("!", "log--error") if line.is_error else ("│", "log--dim")
-        return [
-            Segment(name, self.get_component_rich_style(colour)),
-            Segment(f" {sign} ", self.get_component_rich_style(style)),
-        ]
-
-    def _text_of(self, line: Line) -> list[Segment]:
-        words = None if line.is_mark else metric(line.data)
-        text = shown(line.data, line.hidden) if words is None else words
-        style = "log--text" if words is None else "log--metric"
-        if line.is_mark or not line.is_whole:
-            style = "log--dim"
-        if line.is_mark:
-            text = f"── {text} ──"
-        room = self.scrollable_content_region.width - self._prefix - 3
-        strip = Strip(self._marked(text, style))
-        shift = min(self._left, max(0, strip.cell_length - room))
-        cut = strip.crop(shift, shift + room)
-        if strip.cell_length > shift + room:
-            cut = cut.crop(0, room - 1)
-            more = Segment("▸", self.get_component_rich_style("log--dim"))
-            return [*cut, more]
-        return list(cut)
-
-    def _marked(self, text: str, style: str) -> list[Segment]:
-        """The text with what is searched for marked in it."""
-        plain = self.get_component_rich_style(style)
-        if self.search is None:
-            return [Segment(text, plain)]
-        mark = self.get_component_rich_style("log--match")
-        parts = self.search.pattern.split(text)
-        return [Segment(part, mark if n % 2 else plain) for n, part in enumerate(parts)]
-
-
-def _name(rank: int | None, node: str) -> str:
-    """Who printed it; the launcher has no rank."""
-    return f"{'run' if rank is None else rank}@{visible(node.expandtabs(1), 40)}"
