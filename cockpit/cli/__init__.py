@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import importlib
 import sys
 from collections.abc import Sequence
@@ -36,9 +37,11 @@ class _Verbs(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(VERBS)
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command:
         if cmd_name not in VERBS:
-            return None
+            near = difflib.get_close_matches(cmd_name, VERBS, n=1)
+            hint = f"did you mean `{near[0]}`?" if near else f"verbs are {', '.join(VERBS)}."
+            ctx.fail(f"There is no verb `{cmd_name}`; {hint}")
         module = importlib.import_module(f"cockpit.cli.{cmd_name}")
         command: click.Command = getattr(module, cmd_name)
         return command

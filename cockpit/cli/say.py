@@ -81,5 +81,7 @@ def fail_from(error: Exception, as_json: bool) -> NoReturn:
 
 def _troubles(error: Exception) -> tuple[int, str]:
     if isinstance(error, click.ClickException):
-        return error.exit_code if error.exit_code != 1 else USAGE, error.format_message()
+        context = getattr(error, "ctx", None)
+        hint = f" See `{context.command_path} --help`." if context else ""
+        return USAGE, f"{error.format_message()}{hint}"
     return error.status if isinstance(error, Failure) else USAGE, str(error)
