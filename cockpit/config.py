@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from cockpit.core.request import VARIABLE
+
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 """What a cluster, node or job may be called: safe in paths, tables and shells."""
 
@@ -86,7 +88,7 @@ def load(path: Path) -> Config:
     where.known(cluster, _CLUSTER_KEYS, "cluster")
     name = cluster.get("name", "lab")
     if not isinstance(name, str) or not NAME.fullmatch(name):
-        raise where.error("name", f"cluster name {name!r} must match {NAME.pattern}")
+        raise where.error("name", f"cluster name {name!r} must match {NAME.pattern}", "cluster")
     nodes = where.table(table.get("nodes", {}), "nodes")
     if not nodes:
         raise ConfigError(f"{path} names no node; add a [nodes.NAME] table or run `cockpit init`")
@@ -95,11 +97,14 @@ def load(path: Path) -> Config:
 
 def _read(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise ConfigError(f"{path} is not UTF-8 (byte {error.start}); save it as UTF-8") from error
+        data = path.read_bytes()
     except OSError as error:
         raise ConfigError(f"cannot read {path}: {error.strerror}") from error
+    try:
+        return data.decode("utf-8-sig").replace("\r\n", "\n")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise ConfigError(f"{path}, line {line}: not UTF-8; save it as UTF-8") from error
 
 
 def _parse(path: Path, text: str) -> dict[str, Any]:
@@ -112,19 +117,22 @@ def _parse(path: Path, text: str) -> dict[str, Any]:
         at = max(0, min(error.lineno, len(lines)) - 1)
         caret = " " * (error.colno - 1) + "^"
         raise ConfigError(
-            f"{path}, line {error.lineno}: {error.msg}\n  {lines[at]}\n  {caret}{_cause(lines[at])}"
+            f"{path}, line {error.lineno}: {error.msg}\n  {lines[at]}\n  {caret}{_cause(error.msg, lines[at])}"
         ) from error
 
 
-def _cause(line: str) -> str:
+def _cause(message: str, line: str) -> str:
+    """What people most likely did, and its cure, as one more line."""
+    if "overwrite" in message or "twice" in message or "already" in message:
+        return "\n  this is written twice: keep one of them"
     if re.search("[\u2018\u2019\u201c\u201d]", line):
         return '\n  typographic quotes: write " instead'
     if re.search(r'"[^"]*\\', line):
         return "\n  a backslash escapes inside \"...\": write '...' or double it"
     if re.search(r"=\s*0\d", line):
         return "\n  a number may not begin with 0"
-    if re.search(r"=\s*[A-Za-z0-9.]+\.[A-Za-z0-9.]+\s*$", line):
-        return "\n  an address is text: put it in quotes"
+    if re.search(r"=\s*[A-Za-z0-9][^\s\"'=]*\s*$", line):
+        return "\n  text such as a name or an address: put it in quotes"
     return ""
 
 
@@ -151,7 +159,8 @@ class _Where:
 
     def table(self, value: object, name: str) -> dict[str, Any]:
         if not isinstance(value, dict):
-            raise self.error(name, f"`{name}` must be a table, written [{name}]")
+            outer, _, key = name.rpartition(".")
+            raise self.error(key, f"`{name}` must be a table, written [{name}]", outer)
         return value
 
     def _line(self, key: str, table: str) -> int | None:
@@ -171,11 +180,11 @@ def _node(where: _Where, name: str, value: object) -> NodeConfig:
     if not NAME.fullmatch(name):
         raise where.error(name, f"node name {name!r} must match {NAME.pattern}", place)
     table = where.table(value, place)
-    for key, inner in table.items():
-        if key not in _NODE_KEYS and isinstance(inner, dict):
-            raise where.error(
-                name, f'node names with dots need quotes: write [nodes."{name}.{key}"]', place
-            )
+    dotted = _dotted(name, table)
+    if dotted != name:
+        raise where.error(
+            name, f'node names with dots need quotes: write [nodes."{dotted}"]', place
+        )
     where.known(table, _NODE_KEYS, place)
     for key, inner in table.items():
         kind = _NODE_KEYS[key]
@@ -186,6 +195,14 @@ def _node(where: _Where, name: str, value: object) -> NodeConfig:
     return NodeConfig(**{"name": name, "address": name, **table})
 
 
+def _dotted(name: str, table: Mapping[str, Any]) -> str:
+    """The name that was meant where TOML has read its dots as nested tables."""
+    for key, inner in table.items():
+        if key not in _NODE_KEYS and isinstance(inner, dict):
+            return _dotted(f"{name}.{key}", inner)
+    return name
+
+
 def _check_values(where: _Where, table: Mapping[str, Any], place: str) -> None:
     if not 1 <= table.get("port", 22) <= 65535:
         raise where.error("port", f"`port` in [{place}] must be between 1 and 65535", place)
@@ -194,6 +211,13 @@ def _check_values(where: _Where, table: Mapping[str, Any], place: str) -> None:
     for key, inner in table.get("env", {}).items():
         if not isinstance(inner, str):
             raise where.error(key, f"`{key}` in [{place}.env] must be text in quotes", place)
+        if not VARIABLE.fullmatch(key):
+            raise where.error(key, f"`{key}` in [{place}.env] is not the name of a variable", place)
+    if not table.get("workdir", "/").startswith("/"):
+        raise where.error("workdir", f"`workdir` in [{place}] must be an absolute path", place)
+    if not table.get("state_dir", "/").startswith(("/", "~")):
+        words = f"`state_dir` in [{place}] must be an absolute path, or begin with ~"
+        raise where.error("state_dir", words, place)
     for key in ("address", "user"):
         if table.get(key, "x").startswith("-") or not table.get(key, "x").strip():
             raise where.error(key, f"`{key}` in [{place}] is not usable: {table[key]!r}", place)
