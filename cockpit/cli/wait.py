@@ -25,6 +25,9 @@ TIMED_OUT = 124
 def wait(setting: Setting, jobs: tuple[int, ...], timeout: float | None, as_json: bool) -> int:
     """Wait until all JOBS are over; end with the exit code of the first that failed."""
     place = setting.place()
+    with open_store(place) as store:
+        for number in jobs:
+            one_job(place, store, number)
     if not has_engine(place):
         note(f"no engine is running: {HOW_TO_RUN}")
     return wait_for(place, jobs, timeout, as_json)

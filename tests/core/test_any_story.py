@@ -95,7 +95,7 @@ class AnyStory(RuleBasedStateMachine):
 
 TestAnyStory = AnyStory.TestCase
 TestAnyStory.settings = settings(
-    max_examples=60,
+    max_examples=80,
     stateful_step_count=50,
     deadline=None,
     derandomize=True,
