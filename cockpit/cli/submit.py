@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import getpass
 import os
-import re
 import time
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,7 @@ import click
 from cockpit.cli.jobs import HOW_TO_RUN, has_engine, open_store
 from cockpit.cli.say import Failure, note, put, put_json
 from cockpit.cli.setting import Setting
-from cockpit.core.command import parse, typed_shape
+from cockpit.core.command import default_name, parse, typed_shape
 from cockpit.core.request import BadRequest, Request
 
 
@@ -77,7 +76,7 @@ def _request(command: tuple[str, ...], options: dict[str, Any]) -> Request:
     return Request(
         run=new_run(),
         argv=command,
-        name=options["name"] or _name(command),
+        name=options["name"] or default_name(command),
         user=getpass.getuser(),
         nodes=options["nodes"] or nodes or 1,
         gpus=options["gpus"] or gpus or 1,
@@ -101,15 +100,6 @@ def _variable(text: str) -> tuple[str, str]:
     if not equals:
         raise BadRequest(f"--env {text}: write NAME=VALUE, as in --env OMP_NUM_THREADS=4")
     return name, value
-
-
-def _name(command: tuple[str, ...]) -> str:
-    """The script's or module's last word, else the program's."""
-    understood = parse(command)
-    target = understood.target
-    word = target[1] if target[0] == "-m" and len(target) > 1 else understood.script or target[0]
-    stem = word.rpartition("/")[2].removesuffix(".py")
-    return re.sub(r"[^A-Za-z0-9._-]", "-", stem).lstrip(".-")[:64] or "job"
 
 
 def _check_capacity(place: Any, store: Any, request: Request) -> None:

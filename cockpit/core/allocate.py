@@ -54,16 +54,11 @@ def sketch(
     placed = allocate(cluster, request, home, prefer)
     if isinstance(placed, tuple):
         return placed
-    sized = sorted(cluster.nodes.values(), key=lambda node: len(node.units) < request.gpus)
-    return tuple(
-        Part(
-            node.name,
-            rank,
-            tuple(unit.id for unit in node.units[: request.gpus]),
-            tuple(unit.index for unit in node.units[: request.gpus]),
-        )
-        for rank, node in enumerate(sized[: request.nodes])
-    )
+    sizes = {node.name: list(node.units) for node in cluster.nodes.values()}
+    large = [name for name, units in sizes.items() if len(units) >= request.gpus]
+    enough = large if len(large) >= request.nodes else list(sizes)
+    names = _choose(list(sizes), enough, sizes, request, home, prefer)
+    return tuple(_part(rank, name, sizes[name][: request.gpus]) for rank, name in enumerate(names))
 
 
 def occupied(cluster: Cluster, node: Node) -> Mapping[str, str]:

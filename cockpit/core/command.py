@@ -147,6 +147,15 @@ def _option(word: str) -> tuple[str, str | None]:
     return name, value if equals else None
 
 
+def default_name(argv: Sequence[str]) -> str:
+    """A job's name from its script or module: `train` of `python -u src/train.py`."""
+    command = parse(argv)
+    target = command.target
+    word = target[1] if target[0] == "-m" else command.script or target[0]
+    stem = word.rpartition("/")[2].removesuffix(".py")
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", stem).strip(".-")[:64] or "job"
+
+
 def typed_shape(argv: Sequence[str]) -> tuple[int | None, int | None]:
     """Nodes and processes a node that a typed torchrun names, None where it names none."""
     topology = parse(argv).topology or {}

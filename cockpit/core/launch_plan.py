@@ -10,7 +10,7 @@ from typing import Any
 from cockpit.core.allocate import sketch
 from cockpit.core.cluster import Cluster, Defaults, Node, NodeFacts
 from cockpit.core.command import Command, parse
-from cockpit.core.jobs import Checkpoint, Job, Part
+from cockpit.core.jobs import Checkpoint, Job, JobState, Part
 from cockpit.core.request import Request
 from cockpit.core.secrets import redacted
 from cockpit.core.text import visible
@@ -177,9 +177,9 @@ def preview(cluster: Cluster, request: Request) -> list[str]:
 
 def preview_restart(cluster: Cluster, job: Job, resume: Checkpoint | None) -> list[str]:
     """The commands of the next attempt of a job, as if what is left of it had ended already."""
-    others = {number: other for number, other in cluster.jobs.items() if number != job.id}
+    over = {**cluster.jobs, job.id: replace(job, state=JobState.COMPLETED)}
     home = job.home if resume else None
-    parts = sketch(replace(cluster, jobs=others), job.request, home, job.nodes)
+    parts = sketch(replace(cluster, jobs=over), job.request, home, job.nodes)
     following = replace(job, attempt=job.attempt + 1, parts=parts, resume=resume)
     return commands(cluster, following)
 

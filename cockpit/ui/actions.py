@@ -50,6 +50,8 @@ class Action:
     """It ends or replaces work, so it asks before it does."""
     footer: bool = False
     """Shown in the key line; everything is shown in the help."""
+    at_once: bool = False
+    """It moves the focus before the next key is read, so that keys typed ahead go where they should."""
 
     @property
     def key(self) -> str:
@@ -175,6 +177,14 @@ ACTIONS: Sequence[Action] = (
     Action("scroll_home", ("g", "home"), "first", Context.TEXT, "To the first line"),
     Action("scroll_end", ("G", "end"), "last", Context.TEXT, "To the last line"),
     Action("submit", ("ctrl+s",), "submit", _FORM, "Queue the job", footer=True),
+    Action(
+        "next_field",
+        ("enter",),
+        "next",
+        _FORM,
+        "To the next field; from the last one, queue the job",
+        at_once=True,
+    ),
     Action("back", ("escape",), "back", _FORM, "Go back; the form is kept", footer=True),
     Action("yes", ("enter", "y"), "yes", _DIALOG, "Do it"),
     Action("no", ("escape", "n", "q"), "no", _DIALOG, "Leave it as it is"),
@@ -198,6 +208,6 @@ def of(contexts: Iterable[Context]) -> list[Action]:
 def bindings(*contexts: Context) -> list[BindingType]:
     """For the BINDINGS of the app, a screen or a widget."""
     return [
-        Binding(",".join(action.keys), action.id, action.label, show=False)
+        Binding(",".join(action.keys), action.id, action.label, show=False, priority=action.at_once)
         for action in of(contexts)
     ]

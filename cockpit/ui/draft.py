@@ -6,10 +6,9 @@ import re
 import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
-from pathlib import PurePosixPath
 from typing import Any
 
-from cockpit.core.command import parse, typed_shape
+from cockpit.core.command import default_name, parse, typed_shape
 from cockpit.core.request import BadRequest, Request
 
 
@@ -93,20 +92,11 @@ def request_of(draft: Draft, run: str, user: str = "", here: str | None = None) 
         raise BadRequest(str(error)) from error
     argv = values.pop("command")
     typed_nodes, typed_gpus = typed_shape(argv)
-    values["name"] = values["name"] or name_of(argv)
+    values["name"] = values["name"] or default_name(argv)
     for field, inferred in (("nodes", typed_nodes), ("gpus", typed_gpus)):
         if values[field] is None:
             values[field] = inferred or 1
     return Request(run=run, argv=argv, user=user, submitted_from=here, **values)
-
-
-def name_of(argv: tuple[str, ...]) -> str:
-    """A name from the script or module: `train` of `python -u src/train.py`."""
-    command = parse(argv)
-    target = command.target
-    word = target[1] if target[0] == "-m" else command.script or target[0]
-    stem = PurePosixPath(word).name.removesuffix(".py")
-    return re.sub(r"[^A-Za-z0-9._-]+", "-", stem).strip(".-")[:64] or "job"
 
 
 def _command(typed: str) -> tuple[str, ...]:

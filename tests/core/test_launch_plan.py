@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from cockpit.core.allocate import sketch
-from cockpit.core.cluster import Cluster, Defaults
+from cockpit.core.cluster import Cluster, Defaults, Lease
 from cockpit.core.jobs import Checkpoint, Job
 from cockpit.core.launch_plan import PORT, preview, preview_restart, spec
 from cockpit.core.request import Request
-from tests.core.play import asked, lab
+from tests.core.play import Play, asked, lab
 
 
 def told(request: Request, cluster: Cluster | None = None, rank: int = 0) -> dict[str, Any]:
@@ -175,6 +175,23 @@ def test_a_restart_shows_where_it_goes_on() -> None:
     words = shlex.split(command)
     assert "COCKPIT_RESUME_FROM=/c/step 40" in words
     assert "COCKPIT_RESUME_STEP=40" in words
+
+
+def test_a_restart_of_a_running_job_is_shown_on_the_units_that_it_holds() -> None:
+    play = Play(lab("a", "b", "c"))
+    play.submit(asked(nodes=2, gpus=2))
+    play.start_all()
+    job = replace(play.job(), home="b", parts=play.job().parts)
+    leases = tuple(Lease(unit, job.run, 1, "me", job.name) for unit in job.parts[1].units)
+    node = play.cluster.nodes["b"]
+    assert node.reading is not None
+    leased = replace(node, reading=replace(node.reading, leases=leases))
+    cluster = replace(play.cluster, nodes={**play.cluster.nodes, "b": leased}, jobs={1: job})
+    lines = preview_restart(cluster, job, Checkpoint(40, "/c/step-40"))
+    assert [line for line in lines if line.startswith("#")] == [
+        "# b: ranks 0-1, units 0,1",
+        "# a: ranks 2-3, units 0,1",
+    ]
 
 
 def test_a_job_that_cannot_be_placed_yet_has_a_preview() -> None:

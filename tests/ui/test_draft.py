@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from cockpit.core.command import default_name
 from cockpit.core.request import BadRequest
-from cockpit.ui.draft import Draft, draft_of, name_of, problems, request_of
+from cockpit.ui.draft import Draft, draft_of, problems, request_of
 from tests.ui.lab import job, run_id
 
 
@@ -17,8 +18,8 @@ def test_a_job_survives_the_way_into_the_form_and_back() -> None:
 def test_a_draft_without_a_name_is_called_like_its_script() -> None:
     draft = Draft(command="python -u src/train_gpt.py --lr 3e-4")
     assert request_of(draft, run_id(1)).name == "train_gpt"
-    assert name_of(("./-weird name!",)) == "weird-name"
-    assert name_of(("-m", "package.train")) == "package.train"
+    assert default_name(("./-weird name!",)) == "weird-name"
+    assert default_name(("-m", "package.train")) == "package.train"
 
 
 def test_torchruns_own_options_say_the_shape_where_the_form_does_not() -> None:

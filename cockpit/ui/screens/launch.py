@@ -136,9 +136,7 @@ class LaunchScreen(Framed):
         head = Content.styled(visible(words), "bold")
         return Content("\n").join([place, head, *(Content(visible(line)) for line in lines)])
 
-    @on(Input.Submitted)
-    def _next(self) -> None:
-        """Enter goes on to the next field, and queues the job from the last one."""
+    def action_next_field(self) -> None:
         if self.focused is not None and self.focused.id == list(LABELS)[-1]:
             self.action_submit()
         else:
