@@ -72,6 +72,10 @@ class LiveModel:
         wanted = Resume.NEWEST if checkpoint is None else Checkpoint(_step(checkpoint), checkpoint)
         self._store.order(new_run(), time.time(), "restart", job, restart_body(wanted))
 
+    def reconnect(self) -> None:
+        if self._nodes is not None:
+            self._nodes.retry()
+
     def metrics(self, job: int) -> Mapping[str, Sequence[Point]]:
         return self._curves.of(job)
 

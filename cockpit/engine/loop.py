@@ -25,6 +25,8 @@ from cockpit.engine.watch import Watch
 
 ORDERS_PERIOD_S = 0.1
 TICK_S = 1.0
+ASLEEP_S = 5.0
+"""Seconds between two ticks that mean this machine slept; its monotonic clock may have stood still."""
 FLUSH_S = 0.5
 BATCH = 1000
 """Facts folded into one transaction at most."""
@@ -82,9 +84,14 @@ class Engine:
             await self._apply(items)
 
     async def _tick(self) -> None:
+        last = now()
         while True:
             await asyncio.sleep(TICK_S)
-            self._inbox.put_nowait(Ticked(now()))
+            at = now()
+            if at.wall - last.wall > ASLEEP_S:
+                self._nodes.retry()
+            last = at
+            self._inbox.put_nowait(Ticked(at))
 
     async def _take_orders(self) -> None:
         """Put what other processes ordered in the inbox, once each."""

@@ -99,6 +99,9 @@ class Nodes(Protocol):
     def start(self, on_event: Callable[[NodeEvent], None]) -> None:
         """Begin connecting; events come on the running loop, in order per node."""
 
+    def retry(self) -> None:
+        """Try every node that does not answer at once: a person acted, or this machine woke."""
+
     async def request(self, node: str, verb: str, body: Body, timeout_s: float) -> Body:
         """One verb of docs/protocol.md. Raises Refusal or Unreachable."""
 

@@ -87,7 +87,7 @@ SHOWN = {
     "pagedown": "PgDn",
     "home": "Home",
     "end": "End",
-    **{f"ctrl+{letter}": f"^{letter}" for letter in "cdpsu"},
+    **{f"ctrl+{letter}": f"^{letter}" for letter in "cdprsu"},
 }
 """Textual's name of a key -> the name that people use."""
 
@@ -101,6 +101,7 @@ ACTIONS: Sequence[Action] = (
     Action("go('events')", ("5",), "Events", _HERE, "Show what happened"),
     Action("help", ("question_mark",), "help", _HERE, "Show all keys", footer=True),
     Action("palette", ("ctrl+p", "colon"), "palette", _HERE, "Find an action, a job or a theme"),
+    Action("reconnect", ("ctrl+r",), "reconnect", _HERE, "Try nodes that do not answer at once"),
     Action("back", ("q", "escape"), "back", _HERE, "Go back; from the first screen, quit"),
     Action("leave", ("ctrl+c", "ctrl+q"), "quit", _HERE, "Quit; jobs go on"),
     Action("new", ("n",), "new", _JOBS, "Fill in a new job, like the chosen one", footer=True),

@@ -144,6 +144,9 @@ class CockpitApp(App[str], inherit_bindings=False):
 
     # --- what to show over it
 
+    def action_reconnect(self) -> None:
+        self.model.reconnect()
+
     def action_help(self) -> None:
         self.push_screen(Reading("Keys", help_text(self.framed.contexts)))
 

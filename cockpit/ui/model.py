@@ -77,6 +77,9 @@ class Model(Protocol):
     def restart(self, job: int, checkpoint: str | None = None) -> None:
         """Start the next attempt: from the checkpoint at that path, or the newest complete one."""
 
+    def reconnect(self) -> None:
+        """Try every node that does not answer at once."""
+
     def metrics(self, job: int) -> Mapping[str, Sequence[Point]]:
         """By name (`loss`, `tokens_per_s`, `gpu_used_pct`, ...), thinned to what a plot needs."""
 

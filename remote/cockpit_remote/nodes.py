@@ -37,15 +37,9 @@ class SshNodes:
         for keeper in self._keepers.values():
             keeper.start(on_event)
 
-    async def request(
-        self,
-        node: str,
-        verb: str,
-        body: Body,
-        timeout: float,  # noqa: ASYNC109 - ends in words of ours, and so says engine.ports
-    ) -> Body:
-        """One verb of docs/protocol.md. Raises Refusal or Unreachable; `timeout` in seconds."""
-        return await self._keepers[node].link.request(verb, body, timeout)
+    async def request(self, node: str, verb: str, body: Body, timeout_s: float) -> Body:
+        """One verb of docs/protocol.md. Raises Refusal or Unreachable."""
+        return await self._keepers[node].link.request(verb, body, timeout_s)
 
     async def follow(
         self, node: str, body: Body, sink: Callable[[FollowEvent], None]
@@ -53,9 +47,9 @@ class SshNodes:
         """Follow a file until its link ends. Raises Refusal or Unreachable."""
         return await self._keepers[node].link.follow(body, sink, FOLLOW_S)
 
-    def retry(self, node: str | None = None) -> None:
-        """Try one node, or all that are down, at once: a person acted, or the machine woke."""
-        for keeper in self._keepers.values() if node is None else (self._keepers[node],):
+    def retry(self) -> None:
+        """Try every node that does not answer at once: a person acted, or this machine woke."""
+        for keeper in self._keepers.values():
             keeper.retry()
 
     async def close(self) -> None:

@@ -157,6 +157,6 @@ async def test_many_nodes_of_one_inventory_fail_apart(lab: Lab) -> None:
         unknown = await seat.see(NodeDown, lambda event: event.node == "nowhere")
         assert "no address is known" in unknown.error
         lab.nodes["gpu2"].start_sshd()
-        nodes.retry("gpu2")
+        nodes.retry()
         await seat.see(NodeUp, lambda event: event.node == "gpu2")
         await asyncio.gather(*(nodes.request(n, "runs", {}, 10) for n in ("gpu1", "gpu2")))

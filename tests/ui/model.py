@@ -35,6 +35,9 @@ class MemoryModel:
     def restart(self, job: int, checkpoint: str | None = None) -> None:
         self.orders.append(("restart", job, checkpoint))
 
+    def reconnect(self) -> None:
+        self.orders.append(("reconnect",))
+
     def metrics(self, job: int) -> Mapping[str, Sequence[Point]]:
         return self.points
 
