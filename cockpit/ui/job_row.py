@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from cockpit.core.cluster import Cluster
 from cockpit.core.jobs import Job, JobState
+from cockpit.core.progress import progress_of
 from cockpit.core.text import visible
 from cockpit.ui import wording
 from cockpit.ui.hostlist import folded
@@ -52,7 +53,10 @@ def progress(job: Job) -> str:
     """What takes time, or the newest step and loss."""
     if job.phase and not job.state.is_over:
         return job.phase
+    found = progress_of(job)
     words = [] if job.step is None else [f"step {job.step:,}"]
+    if found is not None:
+        words.append(f"{found.fraction:.0%}")
     if "loss" in job.values:
         words.append(f"loss {job.values['loss']:.4g}")
     return " ".join(words)

@@ -103,6 +103,7 @@ class Trainer:
         options, steps = self._options, self._options.steps
         if start >= steps:
             return self._finish(f"Nothing to do: step {start} of {steps} was reached before.")
+        self._run.log(start, total_steps=steps)
         emit_phase("first step", f"step {start + 1}")
         model = self._distribute(start)
         self._wishes.catch_stop()  # Every rank is here, so that all can save; before, none could.

@@ -11,6 +11,7 @@ from textual.widget import Widget
 from cockpit.core.cluster import Cluster
 from cockpit.core.figures import short, whole
 from cockpit.core.jobs import Job, JobState
+from cockpit.core.progress import bar, progress_of
 from cockpit.core.text import visible
 from cockpit.ui import wording
 from cockpit.ui.hostlist import folded
@@ -18,6 +19,7 @@ from cockpit.ui.job_row import seconds
 from cockpit.ui.letters import colour, letters
 
 GAP = "  "
+BAR_CELLS = 10
 STATE_COLOURS = {
     JobState.RUNNING: "$success",
     JobState.CONFIGURING: "$primary",
@@ -39,11 +41,15 @@ def identity(job: Job, now: float, attempt: int) -> list[str]:
 
 
 def progress(job: Job) -> list[str]:
-    """Step, loss, speed and the last checkpoint, each with its unit."""
+    """Step, time left, loss, speed and the last checkpoint, each with its unit."""
     words = []
-    if job.step is not None:
-        total = job.values.get("total_steps")
-        words.append(f"step {whole(job.step)}{f'/{short(total)}' if total else ''}")
+    if (found := progress_of(job)) is not None:
+        words.append(f"step {whole(found.step)}/{whole(found.total)}")
+        words.append(f"{bar(found.fraction, BAR_CELLS)} {found.fraction:.0%}")
+        if job.state is JobState.RUNNING and found.left_s:
+            words.append(f"eta {wording.duration(found.left_s)}")
+    elif job.step is not None:
+        words.append(f"step {whole(job.step)}")
     if "loss" in job.values:
         words.append(f"loss {short(job.values['loss'])}")
     if "tokens_per_s" in job.values:
