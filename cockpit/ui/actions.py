@@ -31,6 +31,7 @@ class Context(StrEnum):
     FORM = "New job"
     DIALOG = "Questions"
     CHOICE = "Questions with a choice"
+    LEAVE = "Leaving jobs that wait"
     READING = "Texts"
 
 
@@ -193,6 +194,7 @@ ACTIONS: Sequence[Action] = (
     Action("page_up", ("ctrl+u", "pageup"), "page", _DIALOG, "A page up"),
     Action("up", ("up", "k"), "another", Context.CHOICE, "The one above"),
     Action("down", ("down", "j"), "another", Context.CHOICE, "The one below"),
+    Action("daemon", ("d",), "daemon", Context.LEAVE, "Quit, and leave an engine behind"),
     Action("close", ("escape", "q", "enter"), "close", Context.READING, "Close it"),
     Action("scroll_down", ("down", "j"), "down", Context.READING, "One line down"),
     Action("scroll_up", ("up", "k"), "up", Context.READING, "One line up"),

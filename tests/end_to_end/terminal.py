@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import shlex
+import signal
 import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -10,6 +12,13 @@ from pathlib import Path
 from tests.cluster.wait import until
 
 PATIENCE_S = 60.0
+_SCRIPT = """\
+rm -f ended
+sh -c 'echo $$ > pid; exec "$@"' sh "$@"
+echo $? > ended
+exec cat
+"""
+"""Leaves the program's pid and then its exit status in files, and its last screen to be read."""
 
 
 class Terminal:
@@ -29,7 +38,7 @@ class Terminal:
         columns, rows = map(str, size)
         self.tmux(
             *("-f", "/dev/null", "new-session", "-d", "-x", columns, "-y", rows),
-            *(f"exec {shlex.join(argv)}", ";", "set-option", "remain-on-exit", "on"),
+            shlex.join(["exec", "sh", "-c", _SCRIPT, "sh", *argv]),
         )
 
     def tmux(self, *words: str) -> str:
@@ -49,16 +58,16 @@ class Terminal:
         return self.tmux("capture-pane", "-p")
 
     @property
-    def pid(self) -> int:
-        return int(self.tmux("display-message", "-p", "#{pane_pid}"))
-
-    @property
     def exit_status(self) -> int | None:
         """Of the program; None while it runs."""
-        dead, status = self.tmux("display-message", "-p", "#{pane_dead} #{pane_dead_status}").split(
-            " "
-        )
-        return int(status) if dead.strip() == "1" and status.strip() else None
+        ended = self._directory / "ended"
+        text = ended.read_text() if ended.exists() else ""
+        return int(text) if text else None
+
+    def kill(self) -> None:
+        """End the program as a crash would, and return when it is gone."""
+        os.kill(int((self._directory / "pid").read_text()), signal.SIGKILL)
+        until(lambda: self.exit_status == 128 + signal.SIGKILL, "the program to be dead")
 
     def press(self, *keys: str) -> None:
         """Keys as tmux names them."""
@@ -81,6 +90,13 @@ class Terminal:
         except TimeoutError as error:
             raise AssertionError(f"{error}\n{shown}") from error
         return shown
+
+    def until_ended(self) -> None:
+        """Until the program has ended well."""
+        try:
+            until(lambda: self.exit_status == 0, "the program to end")
+        except TimeoutError as error:
+            raise AssertionError(f"{error} {self.exit_status}\n{self.screen}") from error
 
     def close(self) -> None:
         self.tmux("kill-server")

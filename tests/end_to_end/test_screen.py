@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import os
-import signal
 from collections.abc import Callable, Iterator
 
 import pytest
 
-from tests.cluster.wait import until
 from tests.end_to_end import standin
 from tests.end_to_end.terminal import Terminal
 from tests.end_to_end.world import World
@@ -51,8 +48,7 @@ def test_a_day_at_the_screen(world: World, open_cockpit: Open) -> None:
     screen.press("l")
     screen.until_seen("rank 0 says", "rank 3 says")
 
-    os.kill(screen.pid, signal.SIGKILL)
-    until(lambda: not _lives(screen.pid), "the screen to be dead")
+    screen.kill()
     for name in job["nodes"]:
         assert world.lab.nodes[name].marked(job["run"])
     screen = open_cockpit()
@@ -63,10 +59,11 @@ def test_a_day_at_the_screen(world: World, open_cockpit: Open) -> None:
     screen.until_seen("rank 0 says", "rank 3 says")
 
     screen.press("1")
+    screen.until_seen("▸1 Cluster")
     screen.press("q")
     screen.until_seen("Quit? The jobs go on.", "job 1 talk goes on")
     screen.press("Enter")
-    until(lambda: screen.exit_status == 0, "the screen to end")
+    screen.until_ended()
     assert world.lab.nodes[job["nodes"][0]].marked(job["run"])
 
     screen = open_cockpit()
@@ -79,8 +76,9 @@ def test_a_day_at_the_screen(world: World, open_cockpit: Open) -> None:
     world.until_state(1, "cancelled", patience_s=20)
     world.assert_nothing_left(job)
     screen.press("1")
+    screen.until_seen("▸1 Cluster")
     screen.press("q")
-    until(lambda: screen.exit_status == 0, "the screen to end")
+    screen.until_ended()
 
 
 def _fill_in_and_submit(screen: Terminal) -> None:
@@ -94,11 +92,3 @@ def _fill_in_and_submit(screen: Terminal) -> None:
     screen.type("2")
     screen.until_seen("It fits now, on gpu1, gpu2.", "# gpu1: ranks 0-1, units 0,1")
     screen.press("C-s")
-
-
-def _lives(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    return True
