@@ -47,12 +47,16 @@ class LiveModel:
         self._source: Source | None = None
         self._nodes: Nodes | None = None
         self.engine = "engine: starting"
+        self.runs_engine = False
+        self.daemon_wanted = False
+        """An engine without a screen is to take over from this process."""
         self.failure = ""
         """Why the engine stopped, for people."""
 
-    def connect(self, source: Source, nodes: Nodes, engine: str) -> None:
+    def connect(self, source: Source, nodes: Nodes, engine: str, runs_engine: bool) -> None:
         """The links are there: from now on the snapshot is live."""
         self._source, self._nodes, self.engine = source, nodes, engine
+        self.runs_engine = runs_engine
 
     @property
     def cluster(self) -> Cluster:
@@ -71,6 +75,9 @@ class LiveModel:
     def restart(self, job: int, checkpoint: str | None = None) -> None:
         wanted = Resume.NEWEST if checkpoint is None else Checkpoint(_step(checkpoint), checkpoint)
         self._store.order(new_run(), time.time(), "restart", job, restart_body(wanted))
+
+    def leave_daemon(self) -> None:
+        self.daemon_wanted = True
 
     def reconnect(self) -> None:
         if self._nodes is not None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import subprocess
+import sys
 
 from cockpit.build.links import open_nodes
 from cockpit.build.model import LiveModel
@@ -29,13 +31,34 @@ async def show(place: Place, leaving: str = "") -> str:
     lock = EngineLock(place.paths.lock)
     work = asyncio.create_task(_serve(place, model, lock))
     try:
-        return await app.run_async() or ""
+        farewell = await app.run_async() or ""
     finally:
         work.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await work
         lock.release()
         store.close()
+    if model.daemon_wanted:
+        return f"{farewell}\n{_leave_daemon(place)}"
+    return farewell
+
+
+def _leave_daemon(place: Place) -> str:
+    """An engine of its own session, which outlives this terminal; what to say of it."""
+    options = ["--config", str(place.config.path.resolve())]
+    if place.ssh_config is not None:
+        options += ["--ssh-config", str(place.ssh_config.resolve())]
+    with place.paths.log.open("ab") as log:
+        daemon = subprocess.Popen(
+            [sys.executable, "-m", "cockpit", *options, "daemon"],
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+        )
+    return (
+        f"the engine goes on as pid {daemon.pid}; `kill {daemon.pid}` ends it, `cockpit` shows it"
+    )
 
 
 async def _serve(place: Place, model: LiveModel, lock: EngineLock) -> None:
@@ -49,11 +72,12 @@ async def _serve(place: Place, model: LiveModel, lock: EngineLock) -> None:
         nodes = await asyncio.to_thread(open_nodes, place)
         if lock.acquire():
             engine = Engine(place.cluster(), store, nodes, place.paths)
-            model.connect(engine, nodes, "engine: here")
+            model.connect(engine, nodes, "engine: here", runs_engine=True)
             await engine.run()
         else:
             viewer = Viewer(place.cluster(), store, nodes, place.paths)
-            model.connect(viewer, nodes, f"engine: pid {holder(place.paths.lock)}")
+            engine_is = f"engine: pid {holder(place.paths.lock)}"
+            model.connect(viewer, nodes, engine_is, runs_engine=False)
             await viewer.run()
     except Exception as error:  # noqa: BLE001 - shown on every screen and kept in the log
         _log.exception("the engine stopped")

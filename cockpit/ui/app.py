@@ -134,7 +134,8 @@ class CockpitApp(App[str], inherit_bindings=False):
 
     def action_leave(self) -> None:
         """Asks only where something goes on, or ends, without the screen; a second time leaves."""
-        question = Leave(self.model.cluster.jobs, self._leaving)
+        daemon = self.model.leave_daemon if self.model.runs_engine else None
+        question = Leave(self.model.cluster.jobs, self._leaving, daemon)
         if not question.lines or isinstance(self.screen, Leave):
             self.exit(question.farewell)
             return

@@ -65,6 +65,10 @@ class Model(Protocol):
         """Where the engine runs, for the top line: `engine: here`, `engine: pid 4242`."""
 
     @property
+    def runs_engine(self) -> bool:
+        """The engine runs in this process and ends with it."""
+
+    @property
     def alert(self) -> str:
         """The one thing that needs a person now (store full, engine stopped), or empty."""
 
@@ -76,6 +80,9 @@ class Model(Protocol):
 
     def restart(self, job: int, checkpoint: str | None = None) -> None:
         """Start the next attempt: from the checkpoint at that path, or the newest complete one."""
+
+    def leave_daemon(self) -> None:
+        """Once this process has left, an engine without a screen takes over."""
 
     def reconnect(self) -> None:
         """Try every node that does not answer at once."""

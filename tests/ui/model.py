@@ -19,6 +19,7 @@ class MemoryModel:
     cluster: Cluster = field(default_factory=lab)
     engine: str = "engine: here"
     alert: str = ""
+    runs_engine: bool = True
     found: Sequence[Found] | str = ()
     """Checkpoints of every job, or why there is no answer."""
     history: list[Happening] = field(default_factory=list)
@@ -34,6 +35,9 @@ class MemoryModel:
 
     def restart(self, job: int, checkpoint: str | None = None) -> None:
         self.orders.append(("restart", job, checkpoint))
+
+    def leave_daemon(self) -> None:
+        self.orders.append(("leave_daemon",))
 
     def reconnect(self) -> None:
         self.orders.append(("reconnect",))

@@ -268,6 +268,27 @@ async def test_quitting_says_that_jobs_go_on_and_stops_none() -> None:
         assert model.orders == []
 
 
+async def test_quitting_while_jobs_wait_can_leave_an_engine_behind() -> None:
+    waiting = job(3, state=JobState.PENDING)
+    model = MemoryModel(cluster(lab(2).nodes, waiting))
+    async with cockpit(model) as pilot:
+        await pilot.press("q")
+        await until_seen(pilot, "leave an engine behind")
+        assert await left(pilot, "d") is not None
+    assert model.orders == [("leave_daemon",)]
+
+
+async def test_an_engine_that_runs_elsewhere_is_not_left_a_second_time() -> None:
+    waiting = job(3, state=JobState.PENDING)
+    model = MemoryModel(cluster(lab(2).nodes, waiting), runs_engine=False)
+    async with cockpit(model) as pilot:
+        await pilot.press("q")
+        await until_seen(pilot, "only while an engine runs")
+        await pilot.press("d")
+        assert "leave an engine behind" not in screen(pilot.app)
+    assert model.orders == []
+
+
 async def test_where_jobs_end_with_the_screen_quitting_says_so() -> None:
     async with cockpit(MemoryModel(), leaving="The practice cluster ends.") as pilot:
         await pilot.press("q")

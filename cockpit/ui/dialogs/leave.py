@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from cockpit.core.jobs import Job, JobState
 from cockpit.core.text import visible
+from cockpit.ui.actions import Context, bindings
 from cockpit.ui.dialogs.ask import Ask
 from cockpit.ui.hostlist import folded
 
@@ -13,13 +14,38 @@ from cockpit.ui.hostlist import folded
 class Leave(Ask):
     """Asked only where there are lines to show."""
 
-    def __init__(self, jobs: Mapping[int, Job], ending: str = "") -> None:
-        """`ending` says what quitting ends, where the jobs end with it."""
+    BINDINGS = bindings(Context.LEAVE)
+
+    def __init__(
+        self,
+        jobs: Mapping[int, Job],
+        ending: str = "",
+        leave_daemon: Callable[[], None] | None = None,
+    ) -> None:
+        """`ending` says what quitting ends, where the jobs end with it.
+
+        `leave_daemon` leaves an engine behind for the jobs that wait; None where one runs anyway.
+        """
+        waits = any(job.state is JobState.PENDING for job in jobs.values())
+        self._leave_daemon = leave_daemon if waits and not ending else None
         living = [job for job in jobs.values() if not job.state.is_over]
         self.lines = _ending(living, ending) if ending else _going_on(living)
         title = "Quit? The jobs end with it." if ending else "Quit? The jobs go on."
         facts = [("", line) for line in self.lines]
         super().__init__(title, facts, "quit", "stay", danger=bool(ending))
+
+    def keys(self) -> str:
+        daemon = "   d quit, and leave an engine behind for them" if self._leave_daemon else ""
+        return f"{super().keys()}{daemon}"
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """`d` means something only where an engine can be left."""
+        return action != "daemon" or self._leave_daemon is not None
+
+    def action_daemon(self) -> None:
+        assert self._leave_daemon is not None
+        self._leave_daemon()
+        self.dismiss(True)
 
     @property
     def farewell(self) -> str:
