@@ -64,8 +64,9 @@ def _finite(value: Any) -> Any:
 
 
 def note(text: str) -> None:
-    """One line on stderr, beside the answer."""
-    click.echo(visible(text), err=True)
+    """Lines on stderr, beside the answer."""
+    for line in text.splitlines():
+        click.echo(visible(line), err=True)
 
 
 def fail_from(error: Exception, as_json: bool) -> NoReturn:
@@ -74,8 +75,7 @@ def fail_from(error: Exception, as_json: bool) -> NoReturn:
     if as_json:
         put_json({"error": message})
     else:
-        for line in f"cockpit: {message}".splitlines():
-            click.echo(visible(line), err=True)
+        note(f"cockpit: {message}")
     sys.exit(status)
 
 

@@ -7,6 +7,7 @@ import time
 
 import click
 
+from cockpit.build.place import Place
 from cockpit.cli.jobs import one_job, open_store, record
 from cockpit.cli.say import put, put_json
 from cockpit.cli.setting import Setting
@@ -27,7 +28,7 @@ def show(setting: Setting, job: int, as_json: bool) -> None:
     if as_json:
         put_json(record(found))
         return
-    for label, value in _facts(found):
+    for label, value in _facts(found, _workdir(place, found)):
         put(f"{label:<12}  {value}")
     if history:
         put()
@@ -35,7 +36,14 @@ def show(setting: Setting, job: int, as_json: bool) -> None:
         put(_dated(line))
 
 
-def _facts(job: Job) -> list[tuple[str, str]]:
+def _workdir(place: Place, job: Job) -> str:
+    """The job's own, else its first node's in the inventory, else where it was submitted."""
+    first = job.home or (job.nodes[0] if job.nodes else place.config.nodes[0].name)
+    of_node = {node.name: node.workdir for node in place.config.nodes}.get(first)
+    return job.request.workdir or of_node or job.request.submitted_from or ""
+
+
+def _facts(job: Job, workdir: str) -> list[tuple[str, str]]:
     places = [f"{part.node}:{','.join(map(str, part.indices))}" for part in job.parts]
     facts = [
         ("job", f"{job.id} {job.name}"),
@@ -54,7 +62,7 @@ def _facts(job: Job) -> list[tuple[str, str]]:
         ("resumed from", f"step {job.resume.step} {job.resume.path}" if job.resume else ""),
         ("exit code", "" if job.code is None else str(job.code)),
         ("command", shlex.join(job.request.argv)),
-        ("workdir", job.request.workdir or job.request.submitted_from or ""),
+        ("workdir", workdir),
     ]
     return [(label, value) for label, value in facts if value]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from cockpit.core.command import default_name, parse, typed_shape
@@ -27,6 +27,13 @@ class Draft:
     setup: str = ""
     checkpoint_dir: str = ""
     grace_s: str = "30"
+    submitted_from: str = ""
+    """Where the job that it is like was submitted; kept, not shown."""
+
+    @property
+    def typed(self) -> Mapping[str, str]:
+        """What stands in the form, by field."""
+        return {field: getattr(self, field) for field in LABELS}
 
 
 LABELS: Mapping[str, tuple[str, str]] = {
@@ -58,13 +65,14 @@ def draft_of(request: Request) -> Draft:
         name=request.name,
         nodes=str(request.nodes),
         gpus=str(request.gpus),
-        workdir=request.workdir or request.submitted_from or "",
+        workdir=request.workdir or "",
         env=" ".join(f"{key}={shlex.quote(value)}" for key, value in request.env.items()),
         python=request.python or "",
         venv=request.venv or "",
         setup="; ".join(request.setup),
         checkpoint_dir=request.checkpoint_dir or "",
         grace_s=str(request.grace_s),
+        submitted_from=request.submitted_from or "",
     )
 
 
@@ -72,7 +80,7 @@ def problems(draft: Draft) -> dict[str, str]:
     """Field -> what is wrong with it and what to write instead."""
     found: dict[str, str] = {}
     parsed = {"argv": ("true",), "name": "job"}
-    for field, typed in asdict(draft).items():
+    for field, typed in draft.typed.items():
         try:
             value = _PARSERS[field](typed)
             if field in INFERRED and value in (None, ""):
@@ -85,9 +93,9 @@ def problems(draft: Draft) -> dict[str, str]:
 
 
 def request_of(draft: Draft, run: str, user: str = "", here: str | None = None) -> Request:
-    """What is asked for, from the directory `here`. Raises BadRequest; `problems` says it by field."""
+    """What is asked for, from `here` if not from elsewhere. Raises BadRequest, as `problems` says."""
     try:
-        values = {field: _PARSERS[field](typed) for field, typed in asdict(draft).items()}
+        values = {field: _PARSERS[field](typed) for field, typed in draft.typed.items()}
     except ValueError as error:
         raise BadRequest(str(error)) from error
     argv = values.pop("command")
@@ -96,7 +104,8 @@ def request_of(draft: Draft, run: str, user: str = "", here: str | None = None) 
     for field, inferred in (("nodes", typed_nodes), ("gpus", typed_gpus)):
         if values[field] is None:
             values[field] = inferred or 1
-    return Request(run=run, argv=argv, user=user, submitted_from=here, **values)
+    origin = draft.submitted_from or here
+    return Request(run=run, argv=argv, user=user, submitted_from=origin, **values)
 
 
 def _command(typed: str) -> tuple[str, ...]:

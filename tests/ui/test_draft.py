@@ -31,7 +31,8 @@ def test_torchruns_own_options_say_the_shape_where_the_form_does_not() -> None:
 
 def test_a_job_like_another_runs_where_that_one_ran() -> None:
     request = request_of(Draft(command="train.py"), run_id(1), here="/elsewhere")
-    assert draft_of(request).workdir == "/elsewhere"
+    again = request_of(draft_of(request), run_id(2), here="/here")
+    assert (again.workdir, again.submitted_from) == (None, "/elsewhere")
 
 
 def test_an_empty_form_says_what_is_missing() -> None:

@@ -45,6 +45,7 @@ class Leave(Ask):
     def action_daemon(self) -> None:
         assert self._leave_daemon is not None
         self._leave_daemon()
+        self.lines.pop()  # The last one: that nothing starts without an engine.
         self.dismiss(True)
 
     @property

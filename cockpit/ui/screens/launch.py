@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import getpass
 import os
-from dataclasses import asdict
+from dataclasses import replace
 
 from textual import on
 from textual.app import ComposeResult
@@ -80,8 +80,7 @@ class LaunchScreen(Framed):
                 yield Static(id="commands")
 
     def _fields(self) -> list[tuple[str, str]]:
-        typed = asdict(self._draft)
-        return [(field, typed[field]) for field in LABELS]
+        return list(self._draft.typed.items())
 
     def on_resize(self) -> None:
         self.set_class(self.size.width < 110, "-narrow")
@@ -98,7 +97,8 @@ class LaunchScreen(Framed):
         self._preview()
 
     def _read(self) -> Draft:
-        return Draft(**{field: self.query_one(f"#{field}", Input).value for field in LABELS})
+        typed = {field: self.query_one(f"#{field}", Input).value for field in LABELS}
+        return replace(self._draft, **typed)
 
     def _preview(self) -> None:
         wrong = problems(self._draft)
