@@ -112,7 +112,7 @@ def _become(cluster: Cluster, job: Job) -> tuple[Cluster, list[Effect]]:
     )
     match after:
         case After.RESTARTED:
-            return look_up(cluster, replace(move(job, JobState.PENDING), retry_at=0.0))
+            return look_up(cluster, move(job, JobState.PENDING))
         case After.REQUEUED:
             return with_job(cluster, move(job, JobState.PENDING, job.reason)), []
         case After.CANCELLED:
@@ -134,7 +134,7 @@ def _outcome(job: Job) -> Job:
 
 def look_up(cluster: Cluster, job: Job) -> tuple[Cluster, list[Effect]]:
     """A pending restart asks for the checkpoints on the node of rank 0, if it has to."""
-    job = replace(job, code=None, ended=None)
+    job = replace(job, code=None, ended=None, retry_at=0.0)
     if job.wanted is not Resume.NEWEST:
         resume = job.wanted if not isinstance(job.wanted, Resume) else None
         return with_job(cluster, replace(job, wanted=None, resume=resume)), []

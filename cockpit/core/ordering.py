@@ -107,6 +107,6 @@ def look_up_again(cluster: Cluster) -> Outcome:
     for job in cluster.jobs.values():
         waits = job.state is JobState.PENDING and job.wanted is not None
         if waits and 0 < job.retry_at <= cluster.now.mono:
-            cluster, more = look_up(cluster, replace(job, retry_at=0.0))
+            cluster, more = look_up(cluster, job)
             effects += more
     return cluster, effects

@@ -50,7 +50,7 @@ class Engine:
         self._store = store
         self._nodes = nodes
         self._inbox: asyncio.Queue[Event | Order] = asyncio.Queue()
-        self._watch = Watch(nodes, self._inbox.put_nowait, now)
+        self._watch = Watch(nodes, self._inbox.put_nowait, now, self._awaited)
         self._runner = Runner(nodes, self._inbox.put_nowait, now)
         self._collector = Collector(nodes, store, paths, self._inbox.put_nowait)
         self._capacity: dict[str, tuple[int, str]] = {}
@@ -75,6 +75,14 @@ class Engine:
     def is_collected(self, job: Job) -> bool:
         """Every line that the job's current attempt printed is on this machine."""
         return self._collector.is_complete(job)
+
+    def _awaited(self, node: str) -> list[tuple[str, int]]:
+        """Attempts that the node is to tell of, even if they ended long ago."""
+        return [
+            (job.run, job.attempt)
+            for job in self.snapshot.jobs.values()
+            if job.state.holds_units and job.part(node) is not None
+        ]
 
     async def _consume(self) -> None:
         while True:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from cockpit.core.cluster import LinkState, Moment
 from cockpit.core.events import Event, LinkChanged, ReadingArrived, RunSeen, RunsListed
@@ -35,9 +35,15 @@ class Watch:
     """Translates; holds no state but the look at a node's runs that is going on."""
 
     def __init__(
-        self, nodes: Nodes, post: Callable[[Event], None], now: Callable[[], Moment]
+        self,
+        nodes: Nodes,
+        post: Callable[[Event], None],
+        now: Callable[[], Moment],
+        awaited: Callable[[str], Sequence[tuple[str, int]]] = lambda node: (),
     ) -> None:
+        """`awaited` names the attempts whose end on a node is not known here yet."""
         self._nodes = nodes
+        self._awaited = awaited
         self._post = post
         self._now = now
         self._looks: dict[str, asyncio.Task[None]] = {}
@@ -82,7 +88,8 @@ class Watch:
         """A node counts as up once it listed its runs: nothing may start beside forgotten ones."""
         while True:
             try:
-                reply = await self._nodes.request(node, "runs", {}, LIST_TIMEOUT_S)
+                of = {"of": [list(attempt) for attempt in self._awaited(node)]}
+                reply = await self._nodes.request(node, "runs", of, LIST_TIMEOUT_S)
             except (Refusal, Unreachable) as error:
                 _log.warning("%s did not list its runs: %s", node, error)
                 await asyncio.sleep(LIST_AGAIN_S)

@@ -40,6 +40,20 @@ def table(body: Body, key: str) -> Body:
     return value
 
 
+def pairs(body: Body, key: str) -> set[tuple[str, int]]:
+    """A list of `[run id, attempt]`."""
+    value = body.get(key)
+    if not isinstance(value, list):
+        raise BadOrder(f"`{key}` must be a list")
+    return {_pair(key, row) for row in value}
+
+
+def _pair(key: str, row: object) -> tuple[str, int]:
+    if not isinstance(row, list) or len(row) != 2:
+        raise BadOrder(f"`{key}` must be a list of pairs")
+    return text({key: row[0]}, key), number({key: row[1]}, key)
+
+
 def maybe_text(body: Body, key: str) -> str | None:
     return None if body.get(key) is None else text(body, key)
 

@@ -14,7 +14,6 @@ from cockpit_node.identity import user_name
 from cockpit_node.leases import is_locked
 from cockpit_node.node import Node
 from cockpit_node.paths import RunPaths, attempts
-from cockpit_node.records import Unreadable
 from cockpit_node.refused import Refused
 from cockpit_node.spec import Spec, parse
 from cockpit_node.start import start_supervisor
@@ -68,7 +67,7 @@ def _check(node: Node, spec: Spec, paths: RunPaths) -> None:
 def _check_unsupervised(node: Node, spec: Spec) -> None:
     """A lease dies with its supervisor; the processes may not have."""
     for paths in attempts(node.root, node.name):
-        if paths.run == spec.run or _is_settled(paths):
+        if paths.run == spec.run or records.has_end(paths.exit):
             continue
         state = run_state(paths, node.table(1.0))
         shared = sorted(set(state["units"]) & set(spec.units))
@@ -76,13 +75,6 @@ def _check_unsupervised(node: Node, spec: Spec) -> None:
             who = f"{state['user']}'s job {state['name']} (run {paths.run})"
             message = f"{who} lost its supervisor but still uses {', '.join(shared)}; stop it first"
             raise Refused("Busy", message, retry=True)
-
-
-def _is_settled(paths: RunPaths) -> bool:
-    try:
-        return records.read(paths.exit) is not None
-    except Unreadable:
-        return False
 
 
 def _await_prepared(paths: RunPaths) -> int | None:

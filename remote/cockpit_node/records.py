@@ -49,6 +49,11 @@ def read_if_whole(path: str) -> Record | None:
         return None
 
 
+def has_end(exit_path: str) -> bool:
+    """Whether an exit record says that nothing of its run is left."""
+    return whole(read_if_whole(exit_path), "leftovers") == 0
+
+
 def _parse(path: str, data: bytes) -> Record:
     try:
         value = json.loads(data.decode("utf-8"), parse_constant=_refuse_constant)

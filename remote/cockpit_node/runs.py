@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import time
-from typing import Any
+from typing import Any, Collection
 
 from cockpit_node import claim as claims
 from cockpit_node import orders, processes, records, states
@@ -82,10 +82,17 @@ def signal_ranks(node: Node, run: str, attempt: int, name: str) -> dict[str, Any
     return {"signalled": signalled, "without_handler": deaf}
 
 
-def runs(node: Node) -> list[RunState]:
-    """Every attempt that has a directory here, ended ones too."""
+def runs(node: Node, of: Collection[tuple[str, int]] | None = None) -> list[RunState]:
+    """Every attempt here whose end is not on record, and those of `of`; all there are for None.
+
+    Nothing prunes what has ended, so that a year's runs must not make the answer long.
+    """
     everyone = node.table()
-    return [run_state(paths, everyone) for paths in attempts(node.root, node.name)]
+    return [
+        run_state(paths, everyone)
+        for paths in attempts(node.root, node.name)
+        if of is None or (paths.run, paths.attempt) in of or not records.has_end(paths.exit)
+    ]
 
 
 def look(node: Node, run: str, attempt: int) -> RunState:

@@ -5,7 +5,17 @@ from __future__ import annotations
 from typing import Any, Callable, Dict, Mapping
 
 from cockpit_node import checkpoints, paths, records, runs
-from cockpit_node.body import BadOrder, Body, maybe_number, maybe_text, number, seconds, table, text
+from cockpit_node.body import (
+    BadOrder,
+    Body,
+    maybe_number,
+    maybe_text,
+    number,
+    pairs,
+    seconds,
+    table,
+    text,
+)
 from cockpit_node.follow import Follower, Stream
 from cockpit_node.probe.reading import Readings
 from cockpit_node.watch import RunState, RunWatcher, settled
@@ -83,8 +93,9 @@ class Verbs:
         run, attempt = text(body, "run"), number(body, "attempt")
         return runs.signal_ranks(self._node, run, attempt, text(body, "signal"))
 
-    def _runs(self, _: Body) -> Reply:
-        return {"runs": [settled(self._looked, state) for state in runs.runs(self._node)]}
+    def _runs(self, body: Body) -> Reply:
+        found = runs.runs(self._node, pairs(body, "of") if "of" in body else None)
+        return {"runs": [settled(self._looked, state) for state in found]}
 
     def _look(self, body: Body) -> Reply:
         return settled(self._looked, self._looked(text(body, "run"), number(body, "attempt")))

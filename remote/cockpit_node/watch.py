@@ -10,8 +10,11 @@ from typing import Any, Callable, Dict, Iterable, NamedTuple, Tuple
 from cockpit_node.paths import RunPaths
 
 EVERY_S = 0.25
-DISCOVER_S = 1.0
-"""Between two lists of all run directories; an order carried out here lists them at once."""
+DISCOVER_S = 10.0
+"""Between two lists of all run directories; an order carried out here lists them at once.
+
+Nothing prunes them, so that a list may be long.
+"""
 LOOK_AGAIN_S = 2.0
 """Between two looks at a run whose files did not change: its beat and logs may have."""
 OVER: frozenset[str] = frozenset({"ended", "refused", "lost"})

@@ -214,6 +214,7 @@ def _check_go(jobs: Mapping[int, Job], effects: list[order.Effect]) -> None:
     for run in {of.run for of in told}:
         job = next(job for job in jobs.values() if job.run == run)
         assert {of.node for of in told if of.run == run} == set(job.nodes)
+        assert all(part.state is PartState.PREPARED for part in job.parts)
 
 
 def _node_of(effect: order.Effect) -> str:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import random
+
+import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule
@@ -10,11 +13,17 @@ from cockpit.core.jobs import Checkpoint, Resume
 from tests.core.simulated_lab import SimulatedLab
 from tests.core.simulated_node import NodeRefusal
 
+STORIES = 100
 NAMES = ("a", "b", "c")
+SOURCES: tuple[Resume | Checkpoint, ...] = (
+    Resume.NEWEST,
+    Resume.NOTHING,
+    Checkpoint(7, "/given/step-7"),
+)
 nodes = st.sampled_from(NAMES)
 jobs = st.integers(1, 4)
 places = st.integers(0, 30)
-sources = st.sampled_from([Resume.NEWEST, Resume.NOTHING, Checkpoint(7, "/given/step-7")])
+sources = st.sampled_from(SOURCES)
 waits = st.sampled_from([1, 1, 5, 61, 130, 700])
 
 
@@ -91,6 +100,49 @@ class AnyStory(RuleBasedStateMachine):
 
     def teardown(self) -> None:
         self.lab.come_to_an_end()
+
+
+def play(lab: SimulatedLab, chance: random.Random) -> None:
+    """One happening, more often of the kind that brings jobs on."""
+    node, job = chance.choice(NAMES), chance.randint(1, 4)
+    at = chance.randint(0, 30)
+    match chance.choices(range(13), (8, 8, 6, 3, 3, 2, 2, 2, 2, 2, 1, 1, 1))[0]:
+        case 0:
+            lab.deliver(at)
+        case 1:
+            lab.hear(at, twice=chance.random() < 0.3)
+        case 2:
+            lab.hear_push(node)
+        case 3:
+            lab.wait(chance.choice([1, 1, 6, 6, 61, 130, 700]))
+        case 4 if len(lab.cluster.jobs) < 4:
+            lab.submit(chance.randint(1, 3), chance.randint(1, 2))
+        case 5:
+            lab.end_one(node, *chance.choice([(0, None), (3, None), (-9, "SIGKILL")]))
+        case 6:
+            lab.cut(node)
+        case 7:
+            lab.heal(node)
+        case 8:
+            lab.restart(job, chance.choice(SOURCES))
+        case 9:
+            lab.nodes[node].refuse = NodeRefusal("Disk", "no room", chance.random() < 0.8)
+        case 10:
+            lab.cancel(job, chance.choice([None, 0, 5]), forsake=chance.random() < 0.3)
+        case 11:
+            lab.restart_engine()
+        case 12:
+            lab.cut(node)
+            lab.nodes[node].reboot()
+
+
+@pytest.mark.parametrize("tens", range(STORIES // 10))
+def test_no_long_story_breaks_a_rule(tens: int) -> None:
+    for seed in range(10 * tens, 10 * tens + 10):
+        lab, chance = SimulatedLab(*NAMES), random.Random(seed)
+        for _ in range(200):
+            play(lab, chance)
+        lab.come_to_an_end()
 
 
 TestAnyStory = AnyStory.TestCase

@@ -135,6 +135,9 @@ class World:
         with daemon.stdout as answers:
             assert answers.readline(), f"the daemon did not start:\n{self.daemon_log}"
 
+    def signal_daemon(self, signum: signal.Signals) -> None:
+        self._daemons[-1].send_signal(signum)
+
     def end_daemon(self, signum: signal.Signals = signal.SIGKILL) -> int:
         """Signal the engine and return its exit status once it is gone."""
         daemon = self._daemons.pop()

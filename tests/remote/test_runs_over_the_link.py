@@ -79,6 +79,9 @@ async def test_a_run_reports_each_state_and_its_log_to_the_last_byte(
         assert states[-1] == "ended"
         assert "confirmed" in states
         assert (await link.request("runs", {}, 10))["runs"][0]["state"] == "ended"
+        assert (await link.request("runs", {"of": []}, 10))["runs"] == []
+        of = {"of": [[AT["run"], AT["attempt"]], ["01UNKNOWN", 1]]}
+        assert (await link.request("runs", of, 10))["runs"][0]["state"] == "ended"
 
 
 async def test_a_lease_shows_in_the_readings_and_ends_with_its_run(lab: Lab) -> None:
