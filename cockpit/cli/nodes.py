@@ -16,6 +16,32 @@ from cockpit.core.cluster import Cluster, Node, Unit
 from cockpit.core.jobs import Job
 
 CONNECT_S = 30.0
+_FACTS = ("hostname", "address", "interface")
+_READING = (
+    "uptime_s",
+    "cpu_used_pct",
+    "cpu_cores",
+    "load",
+    "memory_used_bytes",
+    "memory_total_bytes",
+    "disk_free_bytes",
+    "disk_total_bytes",
+    "received_bytes_per_s",
+    "sent_bytes_per_s",
+    "gpu_source",
+    "gpu_message",
+)
+_GPU = (
+    "name",
+    "used_pct",
+    "memory_used_bytes",
+    "memory_total_bytes",
+    "temperature_c",
+    "power_w",
+    "power_limit_w",
+    "error",
+)
+"""Fields of core.cluster that stand in the JSON under their own names."""
 
 
 @click.command()
@@ -46,33 +72,18 @@ async def _look(place: Place) -> Cluster:
 
 def _record(cluster: Cluster, node: Node) -> dict[str, Any]:
     """The contract of `nodes --json` (docs/cli.md); null is unknown."""
-    reading, facts = node.reading, node.facts
     return {
         "node": node.name,
         "link": node.link.value,
         "error": node.error,
-        "hostname": facts.hostname if facts else None,
-        "address": facts.address if facts else None,
-        "interface": facts.interface if facts else None,
-        "uptime_s": reading.uptime_s if reading else None,
-        "cpu_used_pct": reading.cpu_used_pct if reading else None,
-        "cpu_cores": reading.cpu_cores if reading else None,
-        "load": list(reading.load) if reading else None,
-        "memory_used_bytes": reading.memory_used_bytes if reading else None,
-        "memory_total_bytes": reading.memory_total_bytes if reading else None,
-        "disk_free_bytes": reading.disk_free_bytes if reading else None,
-        "disk_total_bytes": reading.disk_total_bytes if reading else None,
-        "received_bytes_per_s": reading.received_bytes_per_s if reading else None,
-        "sent_bytes_per_s": reading.sent_bytes_per_s if reading else None,
-        "gpu_source": reading.gpu_source if reading else None,
-        "gpu_message": reading.gpu_message if reading else None,
+        **{key: getattr(node.facts, key, None) for key in _FACTS},
+        **{key: getattr(node.reading, key, None) for key in _READING},
         "units": [_unit(cluster, node, unit) for unit in node.units],
     }
 
 
 def _unit(cluster: Cluster, node: Node, unit: Unit) -> dict[str, Any]:
     job = _holder(cluster, node, unit)
-    gpu = unit.gpu
     return {
         "unit": unit.id,
         "index": unit.index,
@@ -80,15 +91,8 @@ def _unit(cluster: Cluster, node: Node, unit: Unit) -> dict[str, Any]:
         "job": job.id if job else None,
         "rank": job.rank_of(node.name, unit.id) if job else None,
         "taken_by": occupied(cluster, node).get(unit.id),
-        "name": gpu.name if gpu else None,
-        "simulated": gpu.simulated if gpu else False,
-        "used_pct": gpu.used_pct if gpu else None,
-        "memory_used_bytes": gpu.memory_used_bytes if gpu else None,
-        "memory_total_bytes": gpu.memory_total_bytes if gpu else None,
-        "temperature_c": gpu.temperature_c if gpu else None,
-        "power_w": gpu.power_w if gpu else None,
-        "power_limit_w": gpu.power_limit_w if gpu else None,
-        "error": gpu.error if gpu else None,
+        "simulated": unit.gpu is not None and unit.gpu.simulated,
+        **{key: getattr(unit.gpu, key, None) for key in _GPU},
     }
 
 
