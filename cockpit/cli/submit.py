@@ -13,7 +13,7 @@ import click
 from cockpit.cli.jobs import HOW_TO_RUN, has_engine, open_store
 from cockpit.cli.say import Failure, note, put, put_json
 from cockpit.cli.setting import Setting
-from cockpit.core.command import default_name, parse, typed_shape
+from cockpit.core.command import default_name, parse, shape
 from cockpit.core.request import BadRequest, Request
 
 
@@ -70,7 +70,7 @@ def _request(command: tuple[str, ...], options: dict[str, Any]) -> Request:
     from cockpit.engine.ids import new_run
 
     parse(command)
-    nodes, gpus = typed_shape(command)
+    nodes, gpus = shape(command, options["nodes"], options["gpus"])
     here = os.getcwd()
     workdir = options["workdir"]
     return Request(
@@ -78,8 +78,8 @@ def _request(command: tuple[str, ...], options: dict[str, Any]) -> Request:
         argv=command,
         name=options["name"] or default_name(command),
         user=getpass.getuser(),
-        nodes=options["nodes"] or nodes or 1,
-        gpus=options["gpus"] or gpus or 1,
+        nodes=nodes,
+        gpus=gpus,
         workdir=str(Path(here, workdir)) if workdir else None,
         submitted_from=here,
         env=dict(_variable(text) for text in options["env"]),

@@ -156,12 +156,22 @@ def default_name(argv: Sequence[str]) -> str:
     return re.sub(r"[^A-Za-z0-9._-]+", "-", stem).strip(".-")[:64] or "job"
 
 
-def typed_shape(argv: Sequence[str]) -> tuple[int | None, int | None]:
-    """Nodes and processes a node that a typed torchrun names, None where it names none."""
+def shape(argv: Sequence[str], nodes: int | None, gpus: int | None) -> tuple[int, int]:
+    """Nodes and GPUs a node: as asked for, else as a typed torchrun has it, else 1.
+
+    Raises BadRequest where torchrun was to find out by itself.
+    """
     topology = parse(argv).topology or {}
-    return _count(topology, "nnodes"), _count(topology, "nproc-per-node")
+    return (
+        nodes or _count(topology, "nnodes", "--nodes 2"),
+        gpus or _count(topology, "nproc-per-node", "--gpus 8"),
+    )
 
 
-def _count(topology: Mapping[str, str], name: str) -> int | None:
-    value = topology.get(name)
-    return int(value) if value is not None and value.isdecimal() else None
+def _count(topology: Mapping[str, str], name: str, instead: str) -> int:
+    value = topology.get(name, "1")
+    if not value.isdecimal():
+        raise BadRequest(
+            f"torchrun's --{name} {value}: the cockpit allocates a number; say it, as in {instead}"
+        )
+    return int(value)

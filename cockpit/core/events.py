@@ -43,6 +43,8 @@ class JobSubmitted:
     job: int
     at: Moment
     request: Request
+    submitted: float
+    """Unix seconds by the submitter's clock; no engine may have run since."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ Outcome = tuple[Cluster, list[Effect]]
 def submitted(cluster: Cluster, event: JobSubmitted) -> Outcome:
     if find(cluster, event.request.run) is not None:
         return cluster, []
-    job = Job(id=event.job, request=event.request, submitted=cluster.now.wall)
+    job = Job(id=event.job, request=event.request, submitted=event.submitted)
     return with_job(cluster, job), [Note(job.id, f"submitted as {job.name}, {job.request.shape}")]
 
 

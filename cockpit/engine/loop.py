@@ -218,9 +218,8 @@ class _Fold:
 
     def _event(self, order: Order) -> Event | None:
         self.orders.append(order)
-        at = now()
         try:
-            return event_of(order, Moment(order.time, at.mono) if order.kind == "submit" else at)
+            return event_of(order, now())
         except BadOrder as error:
             self.effects.append(Note(order.job, str(error)))
             return None

@@ -42,7 +42,7 @@ def request_of(order: Order) -> Request:
 def event_of(order: Order, at: Moment) -> OrderEvent:
     """Raises BadOrder."""
     if order.kind == "submit":
-        return JobSubmitted(order.job, at, request_of(order))
+        return JobSubmitted(order.job, at, request_of(order), order.time)
     try:
         body: dict[str, Any] = json.loads(order.body)
         if order.kind == "cancel":

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from cockpit.core.command import default_name, parse, typed_shape
+from cockpit.core.command import default_name, parse, shape
 from cockpit.core.request import BadRequest, Request
 
 
@@ -99,11 +99,8 @@ def request_of(draft: Draft, run: str, user: str = "", here: str | None = None) 
     except ValueError as error:
         raise BadRequest(str(error)) from error
     argv = values.pop("command")
-    typed_nodes, typed_gpus = typed_shape(argv)
     values["name"] = values["name"] or default_name(argv)
-    for field, inferred in (("nodes", typed_nodes), ("gpus", typed_gpus)):
-        if values[field] is None:
-            values[field] = inferred or 1
+    values["nodes"], values["gpus"] = shape(argv, values["nodes"], values["gpus"])
     origin = draft.submitted_from or here
     return Request(run=run, argv=argv, user=user, submitted_from=origin, **values)
 

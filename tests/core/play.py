@@ -67,7 +67,7 @@ class Play:
 
     def submit(self, request: Request, number: int | None = None) -> None:
         number = number or int(request.run.removeprefix("RUN"))
-        self.happen(e.JobSubmitted(number, self.now, request))
+        self.happen(e.JobSubmitted(number, self.now, request, self.now.wall))
 
     def of(self, node: str, number: int = 1) -> e.Try:
         job = self.job(number)

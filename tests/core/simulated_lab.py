@@ -88,7 +88,7 @@ class SimulatedLab:
     def submit(self, nodes: int, gpus: int) -> None:
         number = len(self.cluster.jobs) + 1
         request = Request(f"RUN{number}", ("train.py",), f"job{number}", "me", nodes, gpus)
-        self.act(e.JobSubmitted(number, self.now, request))
+        self.act(e.JobSubmitted(number, self.now, request, self.now.wall))
 
     def cancel(self, number: int, grace_s: int | None, forsake: bool) -> None:
         if number in self.cluster.jobs:

@@ -6,7 +6,7 @@ import shlex
 
 import pytest
 
-from cockpit.core.command import Command, parse, typed_shape
+from cockpit.core.command import Command, parse, shape
 from cockpit.core.request import BadRequest
 
 
@@ -49,7 +49,7 @@ def test_torchruns_own_topology_is_taken_out_in_every_spelling(spelling: str) ->
     assert command.target == ("train.py", "--nproc-per-node=9", "-r", "x")
     assert command.options == ()
     assert command.script == "train.py"
-    assert typed_shape(argv)[1] == 4
+    assert shape(argv, None, None)[1] == 4
 
 
 @pytest.mark.parametrize(
@@ -111,12 +111,24 @@ def test_what_cannot_be_run_is_refused_with_a_cure(typed: str, cure: str) -> Non
 
 
 @pytest.mark.parametrize(
-    ("typed", "shape"),
+    ("typed", "found"),
     [
         ("torchrun --nnodes=4 --nproc-per-node=8 t.py", (4, 8)),
-        ("torchrun --nnodes=1:4 --nproc-per-node=gpu t.py", (None, None)),
-        ("python t.py --nnodes=4", (None, None)),
+        ("torchrun --nproc-per-node=8 t.py", (1, 8)),
+        ("python t.py --nnodes=4", (1, 1)),
     ],
 )
-def test_the_shape_that_was_typed(typed: str, shape: tuple[int | None, int | None]) -> None:
-    assert typed_shape(typed.split()) == shape
+def test_the_shape_that_was_typed(typed: str, found: tuple[int, int]) -> None:
+    assert shape(typed.split(), None, None) == found
+
+
+def test_what_is_asked_for_wins_over_what_was_typed() -> None:
+    assert shape(["torchrun", "--nnodes=1:4", "--nproc-per-node=gpu", "t.py"], 2, 4) == (2, 4)
+
+
+@pytest.mark.parametrize(
+    "option", ["--nproc-per-node=gpu", "--nproc_per_node auto", "--nnodes=1:4"]
+)
+def test_a_shape_that_torchrun_was_to_find_out_must_be_said(option: str) -> None:
+    with pytest.raises(BadRequest, match="say it, as in --"):
+        shape(["torchrun", *option.split(), "t.py"], None, None)

@@ -154,7 +154,7 @@ def test_ranks_follow_the_inventory_and_whole_nodes_stay_whole() -> None:
 def test_the_same_submission_twice_is_one_job() -> None:
     play = Play(lab("a"))
     play.submit(asked(1))
-    play.happen(e.JobSubmitted(2, play.now, asked(1)))
+    play.happen(e.JobSubmitted(2, play.now, asked(1), play.now.wall))
     assert list(play.cluster.jobs) == [1]
 
 
