@@ -268,6 +268,15 @@ async def test_quitting_says_that_jobs_go_on_and_stops_none() -> None:
         assert model.orders == []
 
 
+async def test_a_shape_left_to_torchrun_is_asked_for_before_anything_is_queued() -> None:
+    model = MemoryModel(cluster(lab(2).nodes))
+    async with cockpit(model) as pilot:
+        await pilot.press("n", *"torchrun --nproc-per-node=gpu t.py", "ctrl+s")
+        await until_seen(pilot, "say it, as in --gpus 8")
+        assert isinstance(pilot.app.screen, LaunchScreen)
+        assert model.orders == []
+
+
 async def test_quitting_while_jobs_wait_can_leave_an_engine_behind() -> None:
     waiting = job(3, state=JobState.PENDING)
     model = MemoryModel(cluster(lab(2).nodes, waiting))

@@ -149,7 +149,11 @@ class LaunchScreen(Framed):
             self.app.bell()
             return
         draft = self._read()
-        request = request_of(draft, self.model.new_run(), getpass.getuser(), os.getcwd())
+        try:
+            request = request_of(draft, self.model.new_run(), getpass.getuser(), os.getcwd())
+        except BadRequest:
+            self.app.bell()  # The preview says why.
+            return
         self.post_message(self.Submitted(draft, request))
 
     def action_back(self) -> None:
