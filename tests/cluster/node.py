@@ -156,7 +156,9 @@ class LabNode:
         return [
             proc
             for proc in self.processes()
-            if proc.comm.startswith("sshd") and proc.state != "Z" and proc != listener
+            if proc.comm.startswith("sshd")
+            and proc.state != "Z"
+            and (listener is None or proc.pid != listener.pid)
         ]
 
     def start_sshd(self) -> None:
