@@ -272,7 +272,7 @@ async def test_a_shape_left_to_torchrun_is_asked_for_before_anything_is_queued()
     model = MemoryModel(cluster(lab(2).nodes))
     async with cockpit(model) as pilot:
         await pilot.press("n", *"torchrun --nproc-per-node=gpu t.py", "ctrl+s")
-        await until_seen(pilot, "say it, as in --gpus 8")
+        await until_seen(pilot, "the cockpit allocates a number")
         assert isinstance(pilot.app.screen, LaunchScreen)
         assert model.orders == []
 
