@@ -48,7 +48,7 @@ def test_links_that_break_at_any_moment_lose_no_byte_and_start_nothing_twice(
     )
     assert starts == 2 * sum(job["attempt"] for job in jobs), jobs
     for job in jobs:
-        until(lambda job=job: not running.uncollected(job), "all bytes")  # type: ignore[misc]
+        running.assert_collected(job)
 
 
 def _await_moment(moment: float) -> None:

@@ -32,7 +32,9 @@ def test_a_cancelled_job_leaves_no_process_on_any_node(running: World) -> None:
     running.put("cling.py", CLINGING)
     number = running.submit("-N", "2", "-G", "2", "--grace", str(GRACE_S), "--", "cling.py")
     job = running.until_state(number, "running")
-    until(lambda: sum(" ready " in line for line in running.lines(number)) == 4, "four ranks", 60)
+    running.until_told(
+        lambda: sum(" ready " in line for line in running.lines(number)) == 4, "four ranks", 60
+    )
     until(
         lambda: all(
             sum(proc.comm == "sleep" for proc in running.lab.nodes[name].marked(job["run"])) >= 4

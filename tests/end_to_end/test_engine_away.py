@@ -39,7 +39,7 @@ def test_a_job_that_ends_while_no_engine_runs_is_known_to_the_next_one(running: 
     running.start_daemon()
     ended = running.ended(number, 20)
     assert (ended["state"], ended["code"]) == ("failed", 5)
-    until(lambda: running.lines(number) == [f"0@{node.name} the last word"], "its log")
+    running.until_told(lambda: running.lines(number) == [f"0@{node.name} the last word"], "its log")
 
 
 def test_orders_given_while_no_engine_runs_are_carried_out_by_the_next_one(running: World) -> None:
@@ -69,8 +69,8 @@ def test_an_engine_that_sleeps_and_wakes_goes_on_where_it_was(running: World) ->
     job = running.until_state(number, "running")
     asleep = time.monotonic()
     running.signal_daemon(signal.SIGSTOP)
-    until(lambda: time.monotonic() - asleep > 20, "a long sleep", 25)
+    until(lambda: time.monotonic() - asleep > 14, "a sleep that no link outlives", 25)
     running.signal_daemon(signal.SIGCONT)
     ended = running.ended(number)
     assert (ended["state"], ended["attempt"]) == ("completed", 1)
-    until(lambda: not running.uncollected(job), f"all bytes: {running.uncollected(job)}")
+    running.assert_collected(job)

@@ -49,7 +49,7 @@ def test_a_job_outlives_six_engines_with_every_byte_and_one_start(running: World
     assert (ended["state"], ended["code"], ended["attempt"]) == ("completed", 0, 1)
     assert set(_starts(running, job).values()) == {1}
     assert len(_starts(running, job)) == 4
-    until(lambda: not running.uncollected(job), f"all bytes: {running.uncollected(job)}")
+    running.assert_collected(job)
 
 
 def test_a_gang_starts_once_whenever_the_engine_dies_on_the_way(running: World) -> None:

@@ -11,12 +11,11 @@ from typing import Any
 import pytest
 
 from tests.cluster.processes import Proc
-from tests.cluster.wait import until
 from tests.end_to_end.world import PATIENCE_S, World
 
 pytestmark = [pytest.mark.cluster, pytest.mark.torch]
 
-STEPS = 60
+STEPS = 30
 SETTINGS = ("--steps", str(STEPS), "--checkpoint-every", "5", "--log-every", "5", "--layers", "1")
 DETECTED_S = 10.0
 
@@ -29,7 +28,7 @@ def test_a_killed_rank_is_named_and_a_restart_ends_bit_for_bit_as_if_unbroken(
     number = running.submit(
         "-N", "2", "--env", "OMP_NUM_THREADS=1", "--", *train, "--min-step-seconds", "0.2"
     )
-    until(lambda: (running.job(number)["step"] or 0) >= 12, "step 12", PATIENCE_S)
+    running.until_told(lambda: (running.job(number)["step"] or 0) >= 12, "step 12", PATIENCE_S)
     killed, node = _kill_rank(running, running.job(number), 1)
     job = running.ended(number, DETECTED_S)
     took_s = time.monotonic() - killed

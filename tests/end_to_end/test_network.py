@@ -41,7 +41,7 @@ def test_a_silent_node_fails_no_job_and_loses_no_line(running: World) -> None:
     silent.heal()
     ended = running.ended(number)
     assert (ended["state"], ended["attempt"]) == ("completed", 1)
-    until(lambda: not running.uncollected(job), f"all bytes: {running.uncollected(job)}")
+    running.assert_collected(job)
     for rank in range(4):
         mine = [line.partition(" ")[2] for line in running.lines(number, "--rank", str(rank))]
         assert mine == [f"line {n} {'.' * (n * 37 % 211)}" for n in range(LINES)]
@@ -63,7 +63,9 @@ def test_a_node_without_power_holds_its_job_until_a_person_calls_it_lost(running
     assert running.say("cancel", str(number), "--yes").status == 0
     until(lambda: not living.marked(job["run"]), "the living node to be empty")
     words = f"no answer from {dead.name}; `cockpit cancel --lost {number}` gives it up"
-    until(lambda: running.job(number)["phase"] == words, "the job to say what it waits for")
+    running.until_told(
+        lambda: running.job(number)["phase"] == words, "the job to say what it waits for"
+    )
     assert running.job(number)["state"] == "completing"
 
     assert running.say("cancel", str(number), "--yes", "--lost").status == 0

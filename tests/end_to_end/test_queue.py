@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from tests.cluster.wait import until
 from tests.end_to_end import standin
 from tests.end_to_end.world import PROJECT, World
 
@@ -40,7 +39,7 @@ def test_jobs_wait_in_order_with_the_true_reason_and_start_when_others_end(runni
         running.until_state(number, "running")
     large = running.submit("-N", "2", "-G", "2", *standin.OPTIONS, "--", "hold.py", "large")
     small = running.submit("--", "true")
-    until(lambda: running.job(small)["reason"], "the last job's reason")
+    running.until_told(lambda: running.job(small)["reason"], "the last job's reason")
     assert running.job(large)["reason"] == "Resources: needs 2x2 slots, free none"
     assert running.job(small)["reason"] == f"Priority: behind job {large}"
     rows = [line.split() for line in running.say("ps").out.splitlines()]
@@ -48,7 +47,9 @@ def test_jobs_wait_in_order_with_the_true_reason_and_start_when_others_end(runni
 
     assert running.say("cancel", str(first[0]), "--yes", "--grace", "0").status == 0
     running.ended(first[0])
-    until(lambda: "free 1x2" in running.job(large)["reason"], "the large job to see more room")
+    running.until_told(
+        lambda: "free 1x2" in running.job(large)["reason"], "the large job to see more room"
+    )
     assert running.job(small)["state"] == "pending"
     running.put("release-1", "")
     running.until_state(large, "running")

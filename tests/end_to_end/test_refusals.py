@@ -29,7 +29,7 @@ AT_ONCE = {
     ("restart", "99"): "there is no job 99 in cluster lab; nothing was submitted yet",
     ("logs", "99"): "there is no job 99 in cluster lab; nothing was submitted yet",
     ("show", "first"): "Invalid value for 'JOB': 'first' is not a valid integer.",
-    ("start",): "No such command 'start'.",
+    ("start",): "There is no verb `start`; did you mean `restart`? See `cockpit --help`.",
 }
 CONFIGS = {
     "version = 1\n[nodes.gpu1]\naddress = 10.0.0.1\n": "line 3: Expected newline or end of document",
@@ -111,7 +111,7 @@ def test_a_node_that_lacks_something_fails_the_job_before_it_starts(running: Wor
 def test_more_than_the_cluster_has_is_refused_at_once_once_it_is_known(running: World) -> None:
     running.put("ok.py", "")
     assert running.ended(running.submit("-G", "2", "--", "ok.py"))["code"] == 0
-    until(
+    running.until_told(
         lambda: running.say("submit", "-N", "4", "--", "ok.py").status == 2,
         "the engine to have seen all nodes",
     )
@@ -122,17 +122,19 @@ def test_more_than_the_cluster_has_is_refused_at_once_once_it_is_known(running: 
 
 
 def test_a_job_whose_node_does_not_answer_waits_and_says_which(running: World) -> None:
-    running.lab.nodes["gpu2"].power_off()
-    running.put("brief.py", "", "gpu1", "gpu3")
+    running.put("brief.py", "")
     assert running.ended(running.submit("--", "true"))["state"] == "completed"
+    running.lab.nodes["gpu2"].stop_sshd()
+    for session in running.lab.nodes["gpu2"].sshd_sessions():
+        running.lab.nodes["gpu2"].kill(session)
     number = running.submit("-N", "3", "--", "brief.py")
     words = "NodeDown: needs 3x1; gpu2 does not answer"
-    until(lambda: running.job(number)["reason"] == words, words, 40)
+    running.until_told(lambda: running.job(number)["reason"] == words, words, 40)
     said = running.say("nodes", timeout_s=60)
     assert said.status == 255
     assert "\ngpu2  unreachable: " in said.out
     assert running.say("cancel", str(number), "--yes").status == 0
-    running.lab.nodes["gpu2"].power_on()
+    running.lab.nodes["gpu2"].start_sshd()
 
 
 def test_host_keys_that_are_unknown_or_changed_are_refused_with_the_command_that_helps(
@@ -183,7 +185,7 @@ def test_a_job_waits_while_no_port_is_free_and_starts_once_one_is(running: World
     until(lambda: "taken" in first.read(f"{PROJECT}/taken"), "all ports to be taken", 60)
     number = running.submit("-N", "3", *standin.OPTIONS, "--", "brief.py")
     words = "gpu1: Port: none of 200 ports tried from 20000 to 29999 was free"
-    until(lambda: words in running.job(number)["reason"], "the reason", 40)
+    running.until_told(lambda: words in running.job(number)["reason"], "the reason", 40)
     waiting = running.job(number)
     assert (waiting["state"] in ("pending", "completing", "configuring"), waiting["attempt"]) == (
         True,

@@ -7,7 +7,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,8 @@ PROJECT = f"{HOME}/project"
 """Work directory of every job, on every node."""
 PATIENCE_S = 90.0
 """For what waits for torch, which all ranks import at once on few cores."""
+ASK_S = 0.3
+"""Between two commands that ask the same, so that asking does not slow what it waits for."""
 _NODE = """
 [nodes.{name}]
 slots = {slots}
@@ -175,6 +177,12 @@ class World:
         assert said.status == 0, said
         return said.records[0]
 
+    def until_told(
+        self, condition: Callable[[], object], what: str, patience_s: float = 30
+    ) -> None:
+        """As `until`, for a condition that runs a command."""
+        until(condition, what, patience_s, ASK_S)
+
     def until_state(
         self, number: int, *states: str, patience_s: float = PATIENCE_S
     ) -> dict[str, Any]:
@@ -186,7 +194,7 @@ class World:
             return seen["state"] in states
 
         try:
-            until(stands, f"job {number} to be {' or '.join(states)}", patience_s)
+            until(stands, f"job {number} to be {' or '.join(states)}", patience_s, ASK_S)
         except TimeoutError as error:
             told = self.say("show", str(number)).out
             raise AssertionError(f"{error}\n{told}\n{self.daemon_log[-4000:]}") from error
@@ -211,7 +219,14 @@ class World:
         """Where this machine keeps what an attempt printed."""
         return self.directory / f"state/cockpit/lab/spool/{job['run']}/{attempt or job['attempt']}"
 
-    def uncollected(self, job: Mapping[str, Any]) -> list[str]:
+    def assert_collected(self, job: Mapping[str, Any]) -> None:
+        """Every byte that the job's attempt printed is here, or soon is."""
+        try:
+            until(lambda: not self._uncollected(job), "all bytes", every_s=ASK_S)
+        except TimeoutError:
+            assert not self._uncollected(job)
+
+    def _uncollected(self, job: Mapping[str, Any]) -> list[str]:
         """Streams of the job's attempt whose bytes here are not those of the node's own file."""
         table = (self.spool(job) / "streams.jsonl").read_text().splitlines()
         kept = {entry["name"]: entry for entry in map(json.loads, table)}
