@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from cockpit.core.cluster import Cluster, LinkState, Node, Unit
+from cockpit.core.figures import counted
 from cockpit.core.jobs import Part
 from cockpit.core.request import Request
 
@@ -169,8 +170,8 @@ def never_fits(request: Request, sizes: Mapping[str, int], kind: str) -> str:
     largest = max(sizes.values(), default=0)
     whole = sum(size == largest for size in sizes.values())
     return (
-        f"NeverFits: needs {request.nodes} nodes with {request.gpus} {kind}s each, the cluster has "
-        f"{possible}; ask for less: {whole}x{largest} is all it has"
+        f"NeverFits: needs {counted(request.nodes, 'node')} with {counted(request.gpus, kind)} each, "
+        f"the cluster has {possible}; ask for less: {whole}x{largest} is all it has"
     )
 
 

@@ -175,3 +175,18 @@ def _count(topology: Mapping[str, str], name: str, instead: str) -> int:
             f"torchrun's --{name} {value}: the cockpit allocates a number; say it, as in {instead}"
         )
     return int(value)
+
+
+def replaced(argv: Sequence[str], nodes: int, gpus: int) -> list[str]:
+    """What of a typed torchrun's topology does not hold, in sentences; empty where all agrees."""
+    typed = dict(parse(argv).topology or {})
+    found: list[str] = []
+    for name, option, count in (("nnodes", "-N", nodes), ("nproc-per-node", "-G", gpus)):
+        value = typed.pop(name, None)
+        if value is not None and value != str(count):
+            found.append(f"typed --{name} {value} is replaced by {option} {count}")
+    ours = [f"--{name} {value}" for name, value in typed.items() if value]
+    if ours:
+        verb = "is" if len(ours) == 1 else "are"
+        found.append(f"typed {', '.join(ours)} {verb} left out: the cockpit sets its own")
+    return found

@@ -25,6 +25,11 @@ def whole(count: int) -> str:
     return f"{count:,}"
 
 
+def counted(count: int, noun: str, plural: str = "") -> str:
+    """`1 node`, `2 nodes`, `41,200 lines`; `plural` where an s is not enough."""
+    return f"{whole(count)} {noun if count == 1 else plural or noun + 's'}"
+
+
 def _four(value: float) -> str:
     digits = max(0, 3 - math.floor(math.log10(abs(value))))
     text = f"{value:.{min(digits, 6)}f}"

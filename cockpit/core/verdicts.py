@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cockpit.core.figures import counted
 from cockpit.core.jobs import Failure, Job, Part
 
 _SIGNALS = {
@@ -57,6 +58,16 @@ def code_of(part: Part) -> int:
     return failure.code or how.code or 1
 
 
+_HINTS = (
+    (
+        "environment variable RANK expected",
+        "it wants torchrun: submit it as `-- torchrun train.py`, since one process runs as typed",
+    ),
+    ("No module named 'torch'", "its Python has no torch: name another with --venv or --python"),
+)
+"""(what a script's last words hold, what to do)."""
+
+
 def words_of(job: Job, part: Part) -> str:
     """One sentence that names the node, the rank and what ended it."""
     how = part.exit
@@ -67,8 +78,10 @@ def words_of(job: Job, part: Part) -> str:
     who = part.node if failure.rank is None else f"rank {failure.rank} on {part.node}"
     told = failure.message.removeprefix(f"rank {failure.rank} ") or _ending(failure)
     why = f": {how.reason}" if how.stopped and how.reason else ""
-    left = f"; {how.leftovers} processes could not be ended" if how.leftovers else ""
-    return f"{who} {told}{why}{left}"
+    processes = counted(how.leftovers, "process", "processes")
+    left = f"; {processes} could not be ended" if how.leftovers else ""
+    hint = next((f"; {cure}" for sign, cure in _HINTS if sign in told), "")
+    return f"{who} {told}{why}{left}{hint}"
 
 
 def _ending(failure: Failure) -> str:

@@ -6,7 +6,7 @@ import shlex
 
 import pytest
 
-from cockpit.core.command import Command, parse, shape
+from cockpit.core.command import Command, parse, replaced, shape
 from cockpit.core.request import BadRequest
 
 
@@ -132,3 +132,20 @@ def test_what_is_asked_for_wins_over_what_was_typed() -> None:
 def test_a_shape_that_torchrun_was_to_find_out_must_be_said(option: str) -> None:
     with pytest.raises(BadRequest, match="say it, as in --"):
         shape(["torchrun", *option.split(), "t.py"], None, None)
+
+
+@pytest.mark.parametrize(
+    ("typed", "words"),
+    [
+        ("torchrun --nproc-per-node 8 x.py", ["typed --nproc-per-node 8 is replaced by -G 1"]),
+        ("torchrun --nnodes=2 --nproc-per-node=1 x.py", []),
+        ("torchrun --standalone --nnodes 1:4 x.py", ["typed --nnodes 1:4 is replaced by -N 2"]),
+        (
+            "torchrun --max-restarts=3 x.py",
+            ["typed --max-restarts 3 is left out: the cockpit sets its own"],
+        ),
+        ("python x.py --nproc-per-node 8", []),
+    ],
+)
+def test_what_of_a_typed_topology_does_not_hold_is_said(typed: str, words: list[str]) -> None:
+    assert replaced(typed.split(), 2, 1) == words

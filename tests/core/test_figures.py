@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cockpit.core.figures import short, whole
+from cockpit.core.figures import counted, short, whole
 
 
 @pytest.mark.parametrize(
@@ -35,6 +35,11 @@ def test_a_figure_in_about_four_digits(value: float, text: str) -> None:
 
 def test_steps_have_commas() -> None:
     assert whole(41200) == "41,200"
+
+
+def test_one_of_a_thing_is_told_as_one() -> None:
+    assert [counted(n, "node") for n in (0, 1, 41_200)] == ["0 nodes", "1 node", "41,200 nodes"]
+    assert counted(2, "process", "processes") == "2 processes"
 
 
 @given(st.floats())

@@ -78,7 +78,7 @@ def test_more_than_the_cluster_has_fails_at_once_and_says_what_it_has() -> None:
     play.submit(asked(nodes=3))
     assert play.job().state is JobState.FAILED
     assert play.job().reason == (
-        "NeverFits: needs 3 nodes with 1 GPUs each, the cluster has 2; "
+        "NeverFits: needs 3 nodes with 1 GPU each, the cluster has 2; "
         "ask for less: 2x2 is all it has"
     )
     assert play.job().code == 1
