@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import getpass
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -79,13 +79,13 @@ def show_demo(nodes: int) -> str:
     return "The practice cluster and its jobs ended; nothing is left of them."
 
 
-def prove(nodes: int, steps: int) -> Proof:
-    """Connect, submit, train, save: the main job from end to end."""
+def prove(nodes: int, steps: int, tell: Callable[[str], None]) -> Proof:
+    """Connect, submit, train, save: the main job from end to end; `tell` hears what takes time."""
     with practice(nodes) as place:
-        return asyncio.run(_prove(place, steps))
+        return asyncio.run(_prove(place, steps, tell))
 
 
-async def _prove(place: Place, steps: int) -> Proof:
+async def _prove(place: Place, steps: int, tell: Callable[[str], None]) -> Proof:
     store = place.store()
     lock = EngineLock(place.paths.lock)
     assert lock.acquire()
@@ -96,7 +96,7 @@ async def _prove(place: Place, steps: int) -> Proof:
     number = store.submit(new_run(), time.time(), request)
     work = asyncio.create_task(engine.run())
     try:
-        job = await _until_over(engine, number, work)
+        job = await _until_over(engine, number, work, tell)
         steps_saved = await _saved(engine, links, number)
     finally:
         work.cancel()
@@ -106,12 +106,19 @@ async def _prove(place: Place, steps: int) -> Proof:
     return _proof(job, steps_saved)
 
 
-async def _until_over(engine: Engine, number: int, work: asyncio.Task[None]) -> Job:
+async def _until_over(
+    engine: Engine, number: int, work: asyncio.Task[None], tell: Callable[[str], None]
+) -> Job:
     """Over, and every line of its logs read, so that its figures are the last ones."""
+    told = ""
     while True:
         job = engine.snapshot.jobs.get(number)
         if job is not None and job.state.is_over and engine.is_collected(job):
             return job
+        words = _now(job) if job is not None else ""
+        if words and words != told:
+            tell(words)
+            told = words
         if work.done():
             work.result()
         await asyncio.sleep(_PERIOD_S)
@@ -123,6 +130,13 @@ async def _saved(engine: Engine, nodes: Nodes, number: int) -> list[int]:
     except Unavailable:
         return []
     return [row.step for row in found if row.complete]
+
+
+def _now(job: Job) -> str:
+    """What takes time just now; steps by the tens."""
+    if job.phase or job.step is None:
+        return f"{job.state}: {job.phase or job.reason}"
+    return f"{job.state}: step {job.step // 10 * 10}"
 
 
 def _proof(job: Job, saved: list[int]) -> Proof:

@@ -15,6 +15,9 @@ from cockpit.engine.loop import now
 from cockpit.engine.ports import Nodes
 from cockpit.engine.watch import Watch
 
+RATES_SEQ = 2
+"""Number of the reading that has rates, such as CPU use: they need two looks."""
+
 
 def open_nodes(place: Place, only: str | None = None) -> Nodes:
     """Links to every node of the inventory, or to one; nothing connects before `start`."""
@@ -67,7 +70,8 @@ class Look:
 
 def _is_open(cluster: Cluster, name: str) -> bool:
     node = cluster.nodes[name]
-    return node.link is LinkState.CONNECTING or (node.link is LinkState.UP and not node.is_up)
+    is_read = node.reading is not None and node.reading.seq >= RATES_SEQ
+    return node.link is LinkState.CONNECTING or (node.link is LinkState.UP and not is_read)
 
 
 @asynccontextmanager

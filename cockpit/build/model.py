@@ -11,7 +11,7 @@ from typing import Protocol
 from cockpit.build.curves import Curves
 from cockpit.build.place import Place
 from cockpit.core.cluster import Cluster
-from cockpit.core.jobs import Checkpoint, Resume
+from cockpit.core.jobs import Resume, checkpoint_at
 from cockpit.core.moves import checkpoint_directory
 from cockpit.core.request import Request
 from cockpit.engine import hearsay
@@ -73,7 +73,7 @@ class LiveModel:
         self._store.order(new_run(), time.time(), "cancel", job, cancel_body(grace_s))
 
     def restart(self, job: int, checkpoint: str | None = None) -> None:
-        wanted = Resume.NEWEST if checkpoint is None else Checkpoint(_step(checkpoint), checkpoint)
+        wanted = Resume.NEWEST if checkpoint is None else checkpoint_at(checkpoint)
         self._store.order(new_run(), time.time(), "restart", job, restart_body(wanted))
 
     def leave_daemon(self) -> None:
@@ -100,12 +100,6 @@ class LiveModel:
 
     def new_run(self) -> str:
         return new_run()
-
-
-def _step(path: str) -> int:
-    """From the name of our trainer's checkpoint directories; 0 for any other."""
-    digits = path.rstrip("/").rpartition("/")[2].rpartition("-")[2]
-    return int(digits) if digits.isdecimal() else 0
 
 
 async def list_checkpoints(nodes: Nodes, cluster: Cluster, number: int) -> Sequence[Found]:

@@ -23,6 +23,7 @@ class Place:
         """Make the state directory if it is not there. Raises StateError."""
         paths = StatePaths.of(config.name)
         paths.make()
+        paths.belong_to(config.path)
         return cls(config, ssh_config, paths)
 
     def store(self) -> Store:

@@ -62,23 +62,23 @@ def _leave_daemon(place: Place) -> str:
 
 
 async def _serve(place: Place, model: LiveModel, lock: EngineLock) -> None:
-    """The engine, or the viewer of another's; its failure is shown, never hidden.
+    """A view of another's engine while there is one, then the engine; its failure is shown.
 
     It has a store of its own: SQLite tells a connection only what others wrote.
     """
     await asyncio.sleep(0)
     store = place.store()
     try:
-        nodes = await asyncio.to_thread(open_nodes, place)
-        if lock.acquire():
-            engine = Engine(place.cluster(), store, nodes, place.paths)
-            model.connect(engine, nodes, "engine: here", runs_engine=True)
-            await engine.run()
-        else:
+        while not lock.acquire():
+            nodes = await asyncio.to_thread(open_nodes, place)
             viewer = Viewer(place.cluster(), store, nodes, place.paths)
             engine_is = f"engine: pid {holder(place.paths.lock)}"
             model.connect(viewer, nodes, engine_is, runs_engine=False)
             await viewer.run()
+        nodes = await asyncio.to_thread(open_nodes, place)
+        engine = Engine(place.cluster(), store, nodes, place.paths)
+        model.connect(engine, nodes, "engine: here", runs_engine=True)
+        await engine.run()
     except Exception as error:  # noqa: BLE001 - shown on every screen and kept in the log
         _log.exception("the engine stopped")
         model.failure = f"the engine stopped ({error!r}); see {place.paths.log}, start it again"

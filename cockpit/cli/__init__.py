@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from cockpit import __version__
-from cockpit.cli.say import TROUBLES, fail_from, wants_json
+from cockpit.cli.say import TROUBLES, fail_from, note, wants_json
 from cockpit.cli.setting import Setting
 
 VERBS = {
@@ -31,6 +31,23 @@ VERBS = {
 }
 
 
+ELSEWHERE = {
+    "kill": "cancel",
+    "list": "ps",
+    "ls": "ps",
+    "run": "submit",
+    "sacct": "ps --all",
+    "sbatch": "submit",
+    "scancel": "cancel",
+    "sinfo": "nodes",
+    "squeue": "ps",
+    "status": "ps",
+    "stop": "cancel",
+    "tail": "logs -f",
+}
+"""What people type who come from elsewhere."""
+
+
 class _Verbs(click.Group):
     """Knows each verb's one line, so that help imports none of them."""
 
@@ -39,7 +56,8 @@ class _Verbs(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command:
         if cmd_name not in VERBS:
-            near = difflib.get_close_matches(cmd_name, VERBS, n=1)
+            meant = ELSEWHERE.get(cmd_name)
+            near = [meant] if meant else difflib.get_close_matches(cmd_name, VERBS, n=1)
             hint = f"did you mean `{near[0]}`?" if near else f"verbs are {', '.join(VERBS)}."
             ctx.fail(f"There is no verb `{cmd_name}`; {hint}")
         module = importlib.import_module(f"cockpit.cli.{cmd_name}")
@@ -89,6 +107,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     try:
         status: Any = cockpit.main(words, prog_name="cockpit", standalone_mode=False)
     except click.exceptions.Abort:
+        note("cockpit: interrupted")
         sys.exit(130)
     except TROUBLES as error:
         fail_from(error, wants_json(words))

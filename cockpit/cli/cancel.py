@@ -34,6 +34,8 @@ def cancel(
         for job in found:
             if job not in live:
                 note(f"job {job.id} is over already: {job.state}")
+                if as_json:
+                    put_json({**record(job), "ordered": None})
         if live and not yes:
             _ask(live)
         for job in live:

@@ -28,9 +28,7 @@ def checkpoints(setting: Setting, job: int, as_json: bool) -> None:
     place = setting.place()
     with open_store(place) as store:
         found = one_job(place, store, job)
-    if found.home is None:
-        raise Failure(f"job {job} never ran, so it has no checkpoint yet")
-    listed = asyncio.run(_list(place, found))
+    listed = asyncio.run(list_of(place, found))
     for row in listed:
         if as_json:
             put_json(asdict(row))
@@ -40,7 +38,10 @@ def checkpoints(setting: Setting, job: int, as_json: bool) -> None:
         put(f"job {job} has no checkpoint on {found.home}")
 
 
-async def _list(place: Place, job: Job) -> Sequence[Found]:
+async def list_of(place: Place, job: Job) -> Sequence[Found]:
+    """Newest first, over a link of its own. Raises Failure."""
+    if job.home is None:
+        raise Failure(f"job {job.id} never ran, so it has no checkpoint yet")
     from cockpit.build.links import looking
     from cockpit.build.model import list_checkpoints
 

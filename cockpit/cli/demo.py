@@ -42,7 +42,8 @@ def demo(nodes: int, headless: bool, steps: int, as_json: bool) -> int:
 def _headless(nodes: int, steps: int) -> int:
     from cockpit.build.demo import prove
 
-    proof = prove(nodes, steps)
+    note("starting a practice cluster ...")
+    proof = prove(nodes, steps, note)
     put_json(asdict(proof))
     return 0 if proof.state == "completed" else 1
 

@@ -8,7 +8,7 @@ from dataclasses import asdict
 from typing import Any
 
 from cockpit.build.place import Place
-from cockpit.cli.say import Failure
+from cockpit.cli.say import Failure, note
 from cockpit.core.jobs import Job
 from cockpit.engine.lock import holder
 from cockpit.engine.orders import BadOrder, request_of
@@ -28,6 +28,16 @@ def open_store(place: Place) -> Iterator[Store]:
 
 def has_engine(place: Place) -> bool:
     return holder(place.paths.lock) is not None
+
+
+def warn_of_stale_engine(place: Place) -> None:
+    """An engine reads cockpit.toml once, at its start."""
+    pid = holder(place.paths.lock)
+    if pid and place.config.path.stat().st_mtime > place.paths.lock.stat().st_mtime:
+        note(
+            f"{place.config.path} changed after the engine (pid {pid}) started, which goes by the "
+            "old one: end it and start it again; jobs go on"
+        )
 
 
 def all_jobs(place: Place, store: Store) -> dict[int, Job]:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections import deque
 from collections.abc import Collection, Iterator
+from dataclasses import dataclass
 
 import click
 
@@ -13,7 +15,7 @@ from cockpit.cli.jobs import has_engine, one_job, open_store
 from cockpit.cli.say import Failure, note, put_json, put_raw
 from cockpit.cli.setting import Setting
 from cockpit.core.jobs import Job
-from cockpit.core.log_text import shown
+from cockpit.core.log_text import metric, shown
 from cockpit.engine.spool import Line, SpoolReader
 from cockpit.engine.store import Store
 
@@ -43,19 +45,27 @@ def logs(
     place = setting.place()
     with open_store(place) as store:
         found = one_job(place, store, job)
-        if found.attempt == 0 and found.state.is_over:
-            raise Failure(f"job {job} never ran: {found.reason}")
-        number = attempt or found.attempt
-        if not 1 <= number <= max(found.attempt, 1):
-            raise Failure(f"job {job} has attempts 1 to {found.attempt}, not {number}")
+        number = _attempt(found, attempt)
         _check_ranks(found, ranks)
         reader = SpoolReader(place.paths.spool(found.run, number))
-        if not has_engine(place) and found.state.holds_units and number == found.attempt:
-            asyncio.run(_without_engine(place, found, reader, set(ranks), follow, as_json))
+        asked = _Asked(place, store, found, number, reader, frozenset(ranks), follow)
+        is_remote = not has_engine(place) and found.state.holds_units and number == found.attempt
+        if is_remote:
+            note("no engine is running: reading from the nodes")
+            asyncio.run(_print_remote(asked, tail, as_json))
             return
-        first = 0 if tail is None else max(0, _count(reader, ranks) - tail)
-        for line in _lines(place, store, found, number, reader, set(ranks), follow, first):
+        first = 0 if tail is None else max(0, asked.count() - tail)
+        for line in asked.lines(first):
             _print(line, as_json)
+
+
+def _attempt(job: Job, asked: int | None) -> int:
+    if not job.attempt:
+        raise Failure(f"job {job.id} has not started yet{f': {job.reason}' if job.reason else ''}")
+    number = asked or job.attempt
+    if number > job.attempt:
+        raise Failure(f"job {job.id} has attempts 1 to {job.attempt}, not {number}")
+    return number
 
 
 def _check_ranks(job: Job, ranks: Collection[int]) -> None:
@@ -64,51 +74,80 @@ def _check_ranks(job: Job, ranks: Collection[int]) -> None:
             raise Failure(f"job {job.id} has ranks 0 to {job.ranks - 1}, not {rank}")
 
 
-def _choose(reader: SpoolReader, ranks: Collection[int]) -> None:
-    if ranks:
-        reader.choose([entry.name for entry in reader.entries if entry.rank in ranks])
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """Which lines of which attempt."""
+
+    place: Place
+    store: Store
+    job: Job
+    attempt: int
+    reader: SpoolReader
+    ranks: frozenset[int]
+    """Empty for all, and torchrun's own."""
+    follow: bool
+
+    def count(self) -> int:
+        self._look()
+        return self.reader.line_count
+
+    def lines(self, at: int) -> Iterator[Line]:
+        """Whole lines from `at` on; at the end also those whose LF never came."""
+        while True:
+            over = not self.follow or self._is_collected()
+            self._look()
+            while page := self.reader.lines(at, PAGE):
+                whole = [line for line in page if line.is_whole]
+                yield from page if over else whole
+                at += len(page) if over else len(whole)
+                if len(whole) < len(page) and not over:
+                    break
+            if over:
+                return
+            time.sleep(PERIOD_S)
+
+    def kept(self) -> Iterator[Line]:
+        """The whole lines that are on this machine."""
+        self._look()
+        at = 0
+        while page := [line for line in self.reader.lines(at, PAGE) if line.is_whole]:
+            at += len(page)
+            yield from page
+
+    def _look(self) -> None:
+        self.reader.refresh()
+        if self.ranks:
+            names = [entry.name for entry in self.reader.entries if entry.rank in self.ranks]
+            self.reader.choose(names)
+
+    def _is_collected(self) -> bool:
+        """Nothing more will come: the attempt is over and all is here, or nobody fetches it."""
+        job = one_job(self.place, self.store, self.job.id)
+        if job.attempt != self.attempt or not has_engine(self.place):
+            return True
+        if not job.state.is_over:
+            return False
+        names = [stream.name for part in job.parts for stream in part.streams]
+        return all(self.store.parsed(job.run, self.attempt, name)[1] for name in names)
 
 
-def _count(reader: SpoolReader, ranks: Collection[int]) -> int:
-    _choose(reader, ranks)
-    return reader.line_count
+async def _print_remote(asked: _Asked, tail: int | None, as_json: bool) -> None:
+    """What is here already, then the rest straight from the nodes; nothing of it is kept."""
+    from cockpit.build.direct import direct_lines
 
-
-def _lines(
-    place: Place,
-    store: Store,
-    job: Job,
-    attempt: int,
-    reader: SpoolReader,
-    ranks: Collection[int],
-    follow: bool,
-    at: int,
-) -> Iterator[Line]:
-    """Whole lines from `at` on; at the end also those whose LF never came."""
-    while True:
-        over = not follow or _is_collected(place, store, job.id, attempt)
-        reader.refresh()
-        _choose(reader, ranks)
-        while page := reader.lines(at, PAGE):
-            whole = [line for line in page if line.is_whole]
-            yield from page if over else whole
-            at += len(page) if over else len(whole)
-            if len(whole) < len(page) and not over:
-                break
-        if over:
-            return
-        time.sleep(PERIOD_S)
-
-
-def _is_collected(place: Place, store: Store, number: int, attempt: int) -> bool:
-    """Nothing more will come: the attempt is over and all of it is here, or nobody fetches it."""
-    job = one_job(place, store, number)
-    if job.attempt != attempt or not has_engine(place):
-        return True
-    if not job.state.is_over:
-        return False
-    names = [stream.name for part in job.parts for stream in part.streams]
-    return all(store.parsed(job.run, attempt, name)[1] for name in names)
+    last = deque(asked.kept(), tail)
+    if asked.follow or tail is None:
+        while last:
+            _print(last.popleft(), as_json)
+    async for line in direct_lines(asked.place, asked.job, asked.follow):
+        if asked.ranks and line.rank not in asked.ranks:
+            continue
+        if asked.follow or tail is None:
+            _print(line, as_json)
+        else:
+            last.append(line)
+    for line in last:
+        _print(line, as_json)
 
 
 def _print(line: Line, as_json: bool) -> None:
@@ -117,7 +156,7 @@ def _print(line: Line, as_json: bool) -> None:
         record = {"rank": line.rank, "node": line.node, "stream": line.stream, "text": text}
         put_json(record)
     else:
-        put_raw(f"{who(line.stream, line.rank, line.node)} {text}")
+        put_raw(f"{who(line.stream, line.rank, line.node)} {metric(line.data) or text}")
 
 
 def who(stream: str, rank: int | None, node: str) -> str:
@@ -125,21 +164,3 @@ def who(stream: str, rank: int | None, node: str) -> str:
     return (
         f"{'torchrun' if rank is None else rank}@{node}{'!' if stream.endswith('stderr') else ''}"
     )
-
-
-async def _without_engine(
-    place: Place, job: Job, reader: SpoolReader, ranks: set[int], follow: bool, as_json: bool
-) -> None:
-    """What is here already, then the rest straight from the nodes; nothing of it is kept."""
-    from cockpit.build.direct import direct_lines
-
-    note("no engine is running: reading from the nodes")
-    _choose(reader, ranks)
-    at = 0
-    while page := [line for line in reader.lines(at, PAGE) if line.is_whole]:
-        at += len(page)
-        for line in page:
-            _print(line, as_json)
-    async for line in direct_lines(place, job, follow):
-        if not ranks or line.rank in ranks:
-            _print(line, as_json)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import shlex
 import time
 
@@ -9,9 +10,9 @@ import click
 
 from cockpit.build.place import Place
 from cockpit.cli.jobs import HOW_TO_RUN, has_engine, one_job, open_store, record
-from cockpit.cli.say import note, put, put_json
+from cockpit.cli.say import Failure, note, put, put_json
 from cockpit.cli.setting import Setting
-from cockpit.core.jobs import Checkpoint, Job, JobState, Resume
+from cockpit.core.jobs import After, Checkpoint, Job, Resume, checkpoint_at
 
 PERIOD_S = 0.1
 
@@ -23,7 +24,8 @@ PERIOD_S = 0.1
     "source",
     default="newest",
     show_default=True,
-    help="`newest`, `nothing`, or the path of a checkpoint on the node of rank 0.",
+    metavar="WHERE",
+    help="`newest`, `nothing`, a step, or an absolute path on the node of rank 0.",
 )
 @click.option("--no-wait", is_flag=True, help="Do not wait until it is known where it goes on.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
@@ -36,43 +38,60 @@ def restart(setting: Setting, job: int, source: str, no_wait: bool, as_json: boo
     place = setting.place()
     with open_store(place) as store:
         before = one_job(place, store, job)
-        body = restart_body(_wanted(source))
-        store.order(new_run(), time.time(), "restart", job, body)
+        body = restart_body(_wanted(place, before, source))
+        uid = new_run()
+        store.order(uid, time.time(), "restart", job, body)
+    is_awaited = has_engine(place) and not no_wait
+    after = _decided(place, before, uid) if is_awaited else None
     if not has_engine(place):
         note(f"no engine is running, so the order waits: {HOW_TO_RUN}")
-    after = before if no_wait or not has_engine(place) else _until_decided(place, before)
     if as_json:
-        put_json({**record(after), "ordered": "restart"})
+        put_json({**record(after or before), "ordered": "restart"})
         return
-    where = f"step {after.resume.step}" if after.resume else "the start"
-    decided = after is not before
-    put(f"job {job} restarts from {where}" if decided else f"job {job} is being restarted")
-    put(shlex.join(after.request.argv))
+    if after is None:
+        put(f"job {job} is to be restarted")
+    else:
+        put(f"job {job} restarts from {after.resume.words if after.resume else 'the start'}")
+    put(shlex.join(before.request.argv))
 
 
-def _wanted(source: str) -> Resume | Checkpoint:
+def _wanted(place: Place, job: Job, source: str) -> Resume | Checkpoint:
+    """Raises Failure where there is no such checkpoint."""
     if source in (Resume.NEWEST.value, Resume.NOTHING.value):
         return Resume(source)
-    name = source.rstrip("/").rpartition("/")[2]
-    digits = name.rpartition("-")[2]
-    return Checkpoint(int(digits) if digits.isdecimal() else 0, source)
+    if source.isdecimal():
+        return _at_step(place, job, int(source))
+    if not source.startswith("/"):
+        raise Failure(f"--from {source}: give newest, nothing, a step, or a path from the root on")
+    return checkpoint_at(source)
 
 
-def _until_decided(place: Place, before: Job) -> Job:
-    """Once the next attempt starts, or cannot; tells what it waits for meanwhile."""
+def _at_step(place: Place, job: Job, step: int) -> Checkpoint:
+    from cockpit.cli.checkpoints import list_of
+
+    found = [row for row in asyncio.run(list_of(place, job)) if row.complete]
+    for row in found:
+        if row.step == step:
+            return Checkpoint(row.step, row.path)
+    steps = ", ".join(str(row.step) for row in found) or "none"
+    raise Failure(f"job {job.id} has no complete checkpoint at step {step}; there are: {steps}")
+
+
+def _decided(place: Place, before: Job, uid: str) -> Job | None:
+    """The job once the engine took the order and knows where it goes on; None if it ended.
+
+    Tells meanwhile what it waits for.
+    """
     told = ""
     with open_store(place) as store:
-        while True:
+        while has_engine(place):
+            is_taken = store.is_done(uid)
             job = one_job(place, store, before.id)
-            if job.attempt > before.attempt or (job.tries > before.tries):
+            if is_taken and job.wanted is None and job.after is not After.RESTARTED:
                 return job
-            waits = job.state is JobState.PENDING and job.wanted is None and job is not before
-            if waits and job.reason.startswith(("Resources", "Priority", "NodeDown")):
-                return job
-            words = job.phase or job.reason
+            words = (job.phase or job.reason) if is_taken else ""
             if words and words != told:
                 note(f"{job.state}: {words}")
                 told = words
-            if not has_engine(place):
-                return job
             time.sleep(PERIOD_S)
+    return None

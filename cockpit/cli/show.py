@@ -12,6 +12,8 @@ from cockpit.cli.jobs import one_job, open_store, record
 from cockpit.cli.say import put, put_json
 from cockpit.cli.setting import Setting
 from cockpit.core.jobs import Job
+from cockpit.core.request import Request
+from cockpit.core.secrets import redacted
 from cockpit.engine.store import Line
 
 
@@ -48,7 +50,7 @@ def _facts(job: Job, workdir: str) -> list[tuple[str, str]]:
     facts = [
         ("job", f"{job.id} {job.name}"),
         ("run", job.run),
-        ("state", f"{job.state} {f'({job.reason})' if job.reason else ''}"),
+        ("state", f"{job.state}{f' ({job.reason})' if job.reason else ''}"),
         ("phase", job.phase),
         ("attempt", str(job.attempt)),
         ("nodes", " ".join(places)),
@@ -63,8 +65,21 @@ def _facts(job: Job, workdir: str) -> list[tuple[str, str]]:
         ("exit code", "" if job.code is None else str(job.code)),
         ("command", shlex.join(job.request.argv)),
         ("workdir", workdir),
+        *_surroundings(job.request),
     ]
     return [(label, value) for label, value in facts if value]
+
+
+def _surroundings(request: Request) -> list[tuple[str, str]]:
+    env = (f"{key}={redacted(key, value)}" for key, value in request.env.items())
+    return [
+        ("venv", request.venv or ""),
+        ("python", request.python or ""),
+        ("setup", "; ".join(request.setup)),
+        ("env", " ".join(env)),
+        ("saves in", request.checkpoint_dir or ""),
+        ("grace", f"{request.grace_s} s"),
+    ]
 
 
 def _dated(line: Line) -> str:

@@ -9,7 +9,7 @@ import click
 
 from cockpit.build.place import Place
 from cockpit.cli.jobs import HOW_TO_RUN, has_engine, one_job, open_store, record
-from cockpit.cli.say import note, put, put_json
+from cockpit.cli.say import Failure, note, put, put_json
 from cockpit.cli.setting import Setting
 from cockpit.core.jobs import Job
 
@@ -34,7 +34,7 @@ def wait(setting: Setting, jobs: tuple[int, ...], timeout: float | None, as_json
 
 
 def wait_for(place: Place, jobs: Sequence[int], timeout_s: float | None, as_json: bool) -> int:
-    """The exit code of the first of `jobs` that failed, 0 if none did, 124 if time was up."""
+    """The exit code of the first of `jobs` that failed, 0 if none did. Raises Failure (124)."""
     until = None if timeout_s is None else time.monotonic() + timeout_s
     with open_store(place) as store:
         code = 0
@@ -42,8 +42,7 @@ def wait_for(place: Place, jobs: Sequence[int], timeout_s: float | None, as_json
             job = one_job(place, store, number)
             while not job.state.is_over:
                 if until is not None and time.monotonic() >= until:
-                    note(f"job {number} is still {job.state}")
-                    return TIMED_OUT
+                    raise Failure(f"job {number} is still {job.state}", TIMED_OUT)
                 time.sleep(PERIOD_S)
                 job = one_job(place, store, number)
             _tell(job, as_json)

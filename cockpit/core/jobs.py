@@ -138,6 +138,17 @@ class Checkpoint:
     path: str
     """Absolute, on the node of rank 0."""
 
+    @property
+    def words(self) -> str:
+        """`step 300`; of a file whose name tells no step, its path."""
+        return f"step {self.step}" if self.step else self.path
+
+
+def checkpoint_at(path: str) -> Checkpoint:
+    """A checkpoint that is only known by its path; the step is 0 where the name tells none."""
+    digits = path.rstrip("/").rpartition("/")[2].rpartition("-")[2]
+    return Checkpoint(int(digits) if digits.isdecimal() and len(digits) < 16 else 0, path)
+
 
 class Resume(StrEnum):
     """From where a restart goes on, if no checkpoint is named."""

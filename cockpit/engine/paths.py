@@ -38,6 +38,27 @@ class StatePaths:
         """What an engine has to say behind a screen."""
         return self.root / "engine.log"
 
+    @property
+    def inventory(self) -> Path:
+        """Which cockpit.toml this state belongs to, as text."""
+        return self.root / "inventory"
+
+    def belong_to(self, inventory: Path) -> None:
+        """Two inventories never share a queue. Raises StateError.
+
+        An inventory that is gone was moved, and leaves its state to the one that has its name now.
+        """
+        mine = str(inventory.resolve())
+        owner = self.inventory.read_text() if self.inventory.exists() else ""
+        if owner == mine:
+            return
+        if owner and Path(owner).is_file():
+            raise StateError(
+                f"{owner} has a cluster of the same name, with a queue of its own; "
+                f"give [cluster] in {mine} another name"
+            )
+        self.inventory.write_text(mine)
+
     def spool(self, run: str, attempt: int) -> Path:
         return self.root / "spool" / run / str(attempt)
 

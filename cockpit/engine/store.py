@@ -170,6 +170,11 @@ class Store:
         )
         self._db.execute("DELETE FROM orders WHERE id = ?", (order.id,))
 
+    def is_done(self, uid: str) -> bool:
+        """Whether the engine took the order of that uid."""
+        query = "SELECT 1 FROM done_orders WHERE uid = ?"
+        return self._db.execute(query, (uid,)).fetchone() is not None
+
     def save_jobs(self, jobs: Iterable[Job]) -> None:
         query = "SELECT COALESCE(MAX(revision), 0) + 1 FROM jobs"
         (revision,) = self._db.execute(query).fetchone()

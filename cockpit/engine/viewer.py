@@ -30,11 +30,11 @@ class Viewer:
         self._watch = Watch(nodes, self._heard, now)
 
     async def run(self) -> None:
-        """Until cancelled."""
+        """Until the engine that it watches ends."""
         self._watch.start()
         seen, mark = -1, 0
         try:
-            while True:
+            while holder(self._paths.lock) is not None:
                 stamp = self._store.stamp()
                 if stamp != seen:
                     seen = stamp
@@ -42,8 +42,6 @@ class Viewer:
                     merged = {**self.snapshot.jobs, **jobs}
                     self.snapshot = replace(self.snapshot, jobs=merged)
                 self.snapshot = replace(self.snapshot, now=now())
-                gone = "the engine ended: quit and start `cockpit` again to run it here"
-                self.alert = "" if holder(self._paths.lock) is not None else gone
                 await asyncio.sleep(PERIOD_S)
         finally:
             await self._watch.close()

@@ -45,6 +45,9 @@ def check(spec: Spec, env: Mapping[bytes, bytes]) -> None:
     script = os.path.join(spec.workdir, spec.script or "")
     if spec.script is not None and not os.path.isfile(script):
         raise Refused("NoScript", f"there is no file {script}; copy it there, or sync the code")
+    if spec.resume is not None and spec.node_rank == 0 and not os.path.exists(spec.resume.path):
+        message = f"there is no checkpoint {spec.resume.path}; list them with `cockpit checkpoints`"
+        raise Refused("NoCheckpoint", message)
     if spec.program is not None or spec.setup.strip():
         _check_program(spec, env)
     if spec.is_torchrun and os.path.basename(spec.argv[0]).startswith("python"):
@@ -89,7 +92,8 @@ def _check_torch(spec: Spec, env: Mapping[bytes, bytes]) -> None:
     if said.status == _NO_TORCH:
         which = _end(said.text)
         message = f"{python} is {which}, which has no torch; install it there (`{which} -m pip "
-        raise Refused("NoTorch", f"{message}install torch`) or name another Python for this node")
+        cure = "install torch`), or submit with --venv or --python, or set `python` in cockpit.toml"
+        raise Refused("NoTorch", f"{message}{cure}")
     if said.status is None:
         raise Refused("NoTorch", f"{python} did not start within {LIMIT_S:g} s", retry=True)
     if said.status != 0:

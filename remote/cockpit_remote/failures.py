@@ -45,7 +45,10 @@ def explain(node: str, place: str, error: Exception) -> LinkFailed:
                 needs_person=True,
             )
         case socket.gaierror():
-            return LinkFailed(f"{node}: no address is known for {place}: correct `address`")
+            return LinkFailed(
+                f"{node}: no address is known for {place}: correct `address` in "
+                "cockpit.toml, or give it a HostName in the SSH configuration"
+            )
         case ConnectionRefusedError():
             return LinkFailed(f"{node} ({place}) refused the connection: is sshd running there?")
         case asyncssh.Error():

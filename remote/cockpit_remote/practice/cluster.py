@@ -100,6 +100,7 @@ class Practice:
             ended = int(number) if number.isdigit() else 0
             if self.directory.exists():  # The server was killed before it could do it.
                 ended += _remove(self.directory)
+            _tidy()
         return ended
 
     def __enter__(self) -> Self:
@@ -162,14 +163,34 @@ def _launch(
 
 @contextlib.contextmanager
 def _alone() -> Iterator[Path]:
-    """The directory above all practice clusters of this user, one process at a time."""
-    base = _base()
-    lock = os.open(base / "lock", os.O_RDWR | os.O_CREAT, 0o600)
+    """The directory above all practice clusters of this user, one process at a time.
+
+    Whoever leaves it empty takes it away.
+    """
+    base, lock = _locked_base()
     try:
-        fcntl.flock(lock, fcntl.LOCK_EX)
         yield base
     finally:
+        with contextlib.suppress(OSError):  # Somebody's cluster is in it.
+            base.rmdir()
         os.close(lock)
+
+
+def _tidy() -> None:
+    """Take the directory above all clusters away, if this was the last one."""
+    with _alone():
+        pass
+
+
+def _locked_base() -> tuple[Path, int]:
+    while True:
+        with contextlib.suppress(FileNotFoundError):  # Somebody took it away in between.
+            base = _base()
+            lock = os.open(base, os.O_RDONLY | os.O_DIRECTORY)
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if base.exists() and os.path.samestat(os.fstat(lock), base.stat()):
+                return base, lock
+            os.close(lock)
 
 
 def _base() -> Path:
