@@ -145,7 +145,9 @@ def _shortage(
     if len([name for name in possible if name in reachable]) < request.nodes:
         down = [f"{name} {_why(cluster, name)}" for name in sizes if name not in reachable]
         coming = any(_is_coming(cluster, name) for name in sizes)
-        return Shortage(f"NodeDown: needs {request.shape}; {'; '.join(down)}", blocks=coming)
+        if coming:
+            return Shortage(f"Connecting: {len(reachable)}/{len(sizes)} nodes are up", blocks=True)
+        return Shortage(f"NodeDown: needs {request.shape}; {'; '.join(down)}", blocks=False)
     counts = [len(units) for name, units in free.items() if name in reachable]
     some = " + ".join(f"1x{count}" for count in sorted(counts, reverse=True) if count)
     reason = f"Resources: needs {request.shape} {kind}s, free {some or 'none'}{_takers(cluster)}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from textual import on
+from textual import events, on
 from textual.app import App
 from textual.command import CommandPalette
 from textual.notifications import SeverityLevel
@@ -14,7 +14,8 @@ from cockpit.core.jobs import Job, JobState
 from cockpit.core.text import visible
 from cockpit.ui import describe
 from cockpit.ui.actions import Context, bindings, of
-from cockpit.ui.dialogs.ask import table
+from cockpit.ui.dialogs.ask import Ask
+from cockpit.ui.dialogs.facts import table
 from cockpit.ui.dialogs.leave import Leave
 from cockpit.ui.dialogs.reading import Reading, help_text
 from cockpit.ui.dialogs.restart import Restart, RestartNow
@@ -74,6 +75,13 @@ class CockpitApp(App[str], inherit_bindings=False):
     def _tick(self) -> None:
         if self.is_running:
             self.framed.tick()
+
+    async def on_event(self, event: events.Event) -> None:
+        """Keys on their way when a question opens are no answer to it."""
+        is_key = isinstance(event, events.Key) and self.screen_stack
+        if is_key and isinstance(self.screen, Ask) and not self.screen.hears(event):
+            return
+        await super().on_event(event)
 
     @property
     def framed(self) -> Framed:
@@ -189,7 +197,7 @@ class CockpitApp(App[str], inherit_bindings=False):
         self._queue.await_new()
         self.model.submit(event.request)
         self.action_go("queue")
-        self._say(f"{event.request.name} was queued; it starts once all of its GPUs are free.")
+        self._say(f"Job queued: {event.request.name}.")
 
     def action_restart(self) -> None:
         if job := self._restartable():

@@ -57,7 +57,7 @@ def test_while_nodes_are_being_connected_the_order_of_the_queue_holds() -> None:
     play.happen(e.LinkChanged("b", play.now, LinkState.CONNECTING, "connecting"))
     play.submit(asked(1, nodes=2))
     play.submit(asked(2))
-    assert play.job(1).reason == "NodeDown: needs 2x1; b is being connected"
+    assert play.job(1).reason == "Connecting: 1/2 nodes are up"
     assert play.job(2).reason == "Priority: behind job 1"
     play.wait(31)
     assert play.job(2).state is JobState.CONFIGURING

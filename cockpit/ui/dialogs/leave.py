@@ -40,9 +40,14 @@ class Leave(Ask):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """`d` means something only where an engine can be left."""
-        return action != "daemon" or self._leave_daemon is not None
+        if action == "daemon":
+            return self._leave_daemon is not None
+        return super().check_action(action, parameters)
 
     def action_daemon(self) -> None:
+        self.answer(self._leave_engine)
+
+    def _leave_engine(self) -> None:
         assert self._leave_daemon is not None
         self._leave_daemon()
         self.lines.pop()  # The last one: that nothing starts without an engine.
@@ -61,7 +66,7 @@ def _ending(living: list[Job], ending: str) -> list[str]:
 def _going_on(living: list[Job]) -> list[str]:
     waiting = sum(job.state is JobState.PENDING for job in living)
     lines = [
-        f"job {job.id} {job.name} goes on, on {folded(job.nodes)}"
+        f"job {job.id} {job.name} {_standing(job)} on {folded(job.nodes)}"
         for job in living
         if job.state is not JobState.PENDING
     ]
@@ -69,3 +74,7 @@ def _going_on(living: list[Job]) -> list[str]:
         jobs = "1 waiting job starts" if waiting == 1 else f"{waiting} waiting jobs start"
         lines.append(f"{jobs} only while an engine runs; `cockpit daemon` is one without a screen")
     return lines
+
+
+def _standing(job: Job) -> str:
+    return "is being stopped" if job.state is JobState.COMPLETING else "goes on,"

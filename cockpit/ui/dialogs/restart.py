@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 
 from textual import work
@@ -9,6 +10,7 @@ from textual.app import ComposeResult
 from textual.content import Content
 from textual.widgets import Static
 
+from cockpit.core.figures import counted
 from cockpit.core.jobs import Checkpoint, Job
 from cockpit.core.launch_plan import preview_restart
 from cockpit.core.request import BadRequest
@@ -21,10 +23,12 @@ from cockpit.ui.model import Found, Model, Unavailable
 
 LISTED = 6
 """Checkpoints shown at once."""
+LOOK_S = 2.0
+"""Seconds between two looks at what was saved meanwhile."""
 
 
 class Restart(Ask):
-    """Chooses the newest complete checkpoint; the others are one arrow away."""
+    """Offers the newest complete checkpoint; another one, once chosen, stays chosen."""
 
     BINDINGS = bindings(Context.CHOICE)
     DEFAULT_CSS = """
@@ -37,38 +41,59 @@ class Restart(Ask):
         facts = [("job", f"{job.id}  {job.name}  ({job.state.value}, attempt {job.attempt})")]
         if job.state.holds_units:
             facts.append(("first", f"attempt {job.attempt} is stopped on {', '.join(job.nodes)}"))
-        super().__init__(f"Restart job {job.id} as attempt {job.attempt + 1}?", facts, "restart it")
-        self._model, self._job, self._path = model, job, path
+        title = f"Restart job {job.id} as attempt {job.attempt + 1}?"
+        super().__init__(title, facts, "restart it", danger=job.state.holds_units)
+        self._model, self._job = model, job
+        self._path = path
+        """The one that a person chose; None is the newest complete one, whichever it is."""
         self._found: Sequence[Found] = ()
         self._chosen: int | None = None
         """Place in what was found; None starts from nothing."""
-        self._looking = True
+        self._looked: float | None = None
+        """Monotonic seconds of the last look that was answered."""
+        self._is_looking = False
         self._trouble = ""
+        """Why the newest look was not answered."""
 
     def more(self) -> ComposeResult:
         yield Static(id="list")
         yield Static(id="commands")
 
     def keys(self) -> str:
-        return "↵ restart it   ↑ ↓ another checkpoint   ^d ^u scroll   Esc leave it"
+        return f"{super().keys()}   ↑ ↓ another checkpoint   ^d ^u scroll"
 
     def on_mount(self) -> None:
         self._draw()
         self._look()
+        self.set_interval(LOOK_S, self._look)
+        self.set_interval(1.0, self._draw_list)
 
     @work
     async def _look(self) -> None:
         """Ask the node of rank 0, which may take a while or fail."""
+        if self._is_looking:
+            return
+        self._is_looking = True
         try:
-            if self._job.attempt:
-                self._found = await self._model.checkpoints(self._job.id)
+            found = await self._model.checkpoints(self._job.id) if self._job.attempt else ()
         except Unavailable as error:
             self._trouble = str(error)
-        self._looking = False
-        complete = [place for place, found in enumerate(self._found) if found.complete]
+        else:
+            self._trouble, self._looked = "", time.monotonic()
+            self._found = found
+            self._choose()
+        self._is_looking = False
+        self._draw()
+
+    def _choose(self) -> None:
+        complete = self._complete
         wanted = [place for place in complete if self._found[place].path == self._path]
         self._chosen = next(iter(wanted or complete), None)
-        self._draw()
+
+    @property
+    def _complete(self) -> list[int]:
+        """Places of those from which a restart would not fail."""
+        return [place for place, found in enumerate(self._found) if found.complete]
 
     def action_up(self) -> None:
         self._move(-1)
@@ -77,36 +102,35 @@ class Restart(Ask):
         self._move(1)
 
     def _move(self, by: int) -> None:
-        """Over the complete ones only: from another, a restart would fail."""
-        complete = [place for place, found in enumerate(self._found) if found.complete]
+        complete = self._complete
         if self._chosen in complete:
             at = complete.index(self._chosen) + by
             self._chosen = complete[min(max(at, 0), len(complete) - 1)]
+            self._path = self._found[self._chosen].path
             self._draw()
 
-    def action_yes(self) -> None:
+    def accept(self) -> None:
         """While nothing is known, nothing is started: `R` restarts without a look."""
-        if self._looking or self._trouble:
+        if self._looked is None:
             return
         chosen = None if self._chosen is None else self._found[self._chosen].path
         self._model.restart(self._job.id, chosen)
         self.dismiss(True)
 
     def _draw(self) -> None:
-        self.query_one("#list", Static).update(self._list())
+        self._draw_list()
         self.query_one("#commands", Static).update(self._commands())
 
+    def _draw_list(self) -> None:
+        self.query_one("#list", Static).update(self._list())
+
     def _list(self) -> Content:
-        if self._looking:
-            return Content(visible(f"… looking for checkpoints on {self._job.home or 'its node'}"))
-        if self._trouble:
-            words = f"✗ {self._trouble}\nR restarts it without this look."
-            return Content.styled("\n".join(map(visible, words.splitlines())), "$error")
+        if self._looked is None:
+            return self._no_list()
+        lines = [self._age(self._looked)]
         if self._chosen is None:
             why = "no checkpoint is complete" if self._found else "there is no checkpoint"
-            lines = [Content.styled(f"From the beginning: {why}.", "bold")]
-        else:
-            lines = []
+            lines.append(Content.styled(f"From the beginning: {why}.", "bold"))
         first = max(0, (self._chosen or 0) - LISTED // 2)
         for place, found in list(enumerate(self._found))[first : first + LISTED]:
             lines.append(self._line(found, place == self._chosen))
@@ -114,10 +138,23 @@ class Restart(Ask):
             lines.append(Content(f"  … {rest} older"))
         return Content("\n").join(lines)
 
+    def _no_list(self) -> Content:
+        if not self._trouble:
+            return Content(visible(f"… looking for checkpoints on {self._job.home or 'its node'}"))
+        words = f"✗ {self._trouble}\nR restarts it without this look."
+        return Content.styled("\n".join(map(visible, words.splitlines())), "$error")
+
+    def _age(self, looked: float) -> Content:
+        """How old the list is, and why it is not newer."""
+        words = f"as it was {wording.duration(time.monotonic() - looked)} ago"
+        if not self._trouble:
+            return Content.styled(words, "$text-muted")
+        return Content.styled(visible(f"{words}; {self._trouble}"), "$warning")
+
     def _line(self, found: Found, is_chosen: bool) -> Content:
         now = self._model.cluster.now.wall
         age = "" if found.time is None else f"  {wording.duration(now - found.time)} old"
-        ranks = "" if found.world_size is None else f"  {found.world_size} ranks"
+        ranks = "" if found.world_size is None else f"  {counted(found.world_size, 'rank')}"
         words = f"step {found.step:,}  {wording.size(found.bytes)}{age}{ranks}"
         if not found.complete:
             return Content.styled(visible(f"✗ {words}  not complete: {found.reason}"), "$warning")
@@ -125,7 +162,7 @@ class Restart(Ask):
         return Content.styled(visible(f"{mark}{words}"), style)
 
     def _commands(self) -> Content:
-        if self._looking or self._trouble:
+        if self._looked is None:
             return Content("")
         chosen = None if self._chosen is None else self._found[self._chosen]
         resume = None if chosen is None else Checkpoint(chosen.step, chosen.path)
@@ -145,6 +182,6 @@ class RestartNow(Ask):
         super().__init__(title, facts, "restart it", danger=True)
         self._model, self._job = model, job
 
-    def action_yes(self) -> None:
+    def accept(self) -> None:
         self._model.restart(self._job.id)
         self.dismiss(True)

@@ -6,6 +6,7 @@ from textual import on
 from textual.app import ComposeResult
 from textual.widgets import Input, Static
 
+from cockpit.core.figures import counted
 from cockpit.core.jobs import Job
 from cockpit.core.text import visible
 from cockpit.ui.describe import Fact
@@ -18,10 +19,10 @@ def at_stake(job: Job) -> list[Fact]:
     facts = [("job", f"{job.id}  {job.name}  ({job.state.value}, attempt {job.attempt})")]
     if not job.state.holds_units:
         return [*facts, ("nodes", "none yet: it only leaves the queue")]
-    facts.append(("nodes", f"{', '.join(job.nodes)}  ({job.ranks} ranks)"))
+    facts.append(("nodes", f"{', '.join(job.nodes)}  ({counted(job.ranks, 'rank')})"))
     if job.checkpoint is None:
         return [*facts, ("saved", "nothing yet: all of its work would be lost")]
-    lost = "" if job.step is None else f", {job.step - job.checkpoint.step:,} steps behind"
+    lost = "" if job.step is None else f", {counted(job.step - job.checkpoint.step, 'step')} behind"
     return [
         *facts,
         ("saved", f"step {job.checkpoint.step:,}{lost}"),
@@ -38,7 +39,7 @@ class Cancel(Ask):
         super().__init__("Cancel this job?", [*at_stake(job), *held], "cancel it", danger=True)
         self._model, self._job = model, job
 
-    def action_yes(self) -> None:
+    def accept(self) -> None:
         self._model.cancel(self._job.id)
         self.dismiss(True)
 
