@@ -78,9 +78,10 @@ class CockpitApp(App[str], inherit_bindings=False):
 
     async def on_event(self, event: events.Event) -> None:
         """Keys on their way when a question opens are no answer to it."""
-        is_key = isinstance(event, events.Key) and self.screen_stack
-        if is_key and isinstance(self.screen, Ask) and not self.screen.hears(event):
-            return
+        if isinstance(event, events.Key) and self.screen_stack:
+            shown = self.screen
+            if isinstance(shown, Ask) and not shown.hears(event):
+                return
         await super().on_event(event)
 
     @property

@@ -79,8 +79,8 @@ async def test_cancel_names_what_is_at_stake_and_asks() -> None:
             await until_seen(pilot, words)
         await pilot.press("escape")
         assert model.orders == []
-        await pilot.press("c", "enter")
-        assert model.orders == [("cancel", 1, None)]
+        await pilot.press("c", "y")
+        await until(pilot, lambda: model.orders == [("cancel", 1, None)])
 
 
 async def test_kill_wants_the_name_of_the_job() -> None:
@@ -108,8 +108,8 @@ async def test_restart_takes_the_newest_complete_checkpoint() -> None:
         await until_seen(pilot, "▸ step 41,000")
         await until_seen(pilot, "rank 3 has not written its part")
         await until_seen(pilot, "COCKPIT_RESUME_FROM=/ckpt/step-41000")
-        await pilot.press("enter")
-        assert model.orders == [("restart", 1, "/ckpt/step-41000")]
+        await pilot.press("y")
+        await until(pilot, lambda: model.orders == [("restart", 1, "/ckpt/step-41000")])
 
 
 async def test_another_checkpoint_is_one_arrow_away() -> None:
@@ -119,8 +119,8 @@ async def test_another_checkpoint_is_one_arrow_away() -> None:
         await until_seen(pilot, "▸ step 41,000")
         await pilot.press("down")
         await until_seen(pilot, "▸ step 40,000")
-        await pilot.press("down", "enter")
-        assert model.orders == [("restart", 1, "/ckpt/step-40000")]
+        await pilot.press("down", "y")
+        await until(pilot, lambda: model.orders == [("restart", 1, "/ckpt/step-40000")])
 
 
 async def test_a_restart_that_cannot_look_says_why_and_does_nothing() -> None:
@@ -128,12 +128,12 @@ async def test_a_restart_that_cannot_look_says_why_and_does_nothing() -> None:
     async with cockpit(model) as pilot:
         await pilot.press("2", "r")
         await until_seen(pilot, "gpu1 does not answer")
-        await pilot.press("enter", "escape")
+        await pilot.press("y", "escape")
         assert model.orders == []
         await pilot.press("R")
         await until_seen(pilot, "Restart job 1 now")
-        await pilot.press("enter")
-        assert model.orders == [("restart", 1, None)]
+        await pilot.press("y")
+        await until(pilot, lambda: model.orders == [("restart", 1, None)])
 
 
 async def test_a_job_that_is_over_restarts_at_once_by_one_key() -> None:
@@ -149,8 +149,8 @@ async def test_without_a_checkpoint_a_restart_says_that_it_begins_anew() -> None
     async with cockpit(model) as pilot:
         await pilot.press("2", "r")
         await until_seen(pilot, "From the beginning: no checkpoint is complete.")
-        await pilot.press("enter")
-        assert model.orders == [("restart", 1, None)]
+        await pilot.press("y")
+        await until(pilot, lambda: model.orders == [("restart", 1, None)])
 
 
 async def test_a_job_that_waits_is_not_restarted_but_told_so() -> None:
@@ -170,7 +170,7 @@ async def test_a_job_that_never_ran_restarts_from_the_beginning() -> None:
         await pilot.press("2", "r")
         await until_seen(pilot, "From the beginning: there is no checkpoint.")
         await pilot.press("enter")
-        assert model.orders == [("restart", 5, None)]
+        await until(pilot, lambda: model.orders == [("restart", 5, None)])
 
 
 async def test_keys_lead_to_every_screen_and_back() -> None:
@@ -246,6 +246,7 @@ async def test_the_palette_finds_actions_jobs_and_themes() -> None:
 
 async def left(pilot: Pilot[Any], *keys: str) -> str | None:
     await pilot.press(*keys)
+    await until(pilot, lambda: not pilot.app.is_running)
     assert isinstance(pilot.app, CockpitApp)
     return pilot.app.return_value
 
@@ -304,7 +305,7 @@ async def test_where_jobs_end_with_the_screen_quitting_says_so() -> None:
         await until_seen(pilot, "Quit? The jobs end with it.")
         await until_seen(pilot, "The practice cluster ends.")
         await until_seen(pilot, "job 1 llama-1b ends")
-        assert await left(pilot, "enter") is not None
+        assert await left(pilot, "y") is not None
 
 
 async def test_keys_of_jobs_without_a_job_say_how_to_choose_one() -> None:

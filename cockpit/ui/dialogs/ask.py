@@ -39,7 +39,7 @@ class Ask(ModalScreen[bool]):
     Ask #title { text-style: bold; padding-bottom: 1; }
     Ask #about { height: auto; max-height: 1fr; }
     Ask #facts { height: auto; }
-    Ask #keys { color: $text-muted; padding-top: 1; height: auto; }
+    Ask #keys { color: $text-muted; padding-top: 1; height: auto; dock: bottom; }
     """
 
     def __init__(
