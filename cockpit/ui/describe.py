@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Iterator
 
 from cockpit.core.cluster import Cluster, Gpu, Node
+from cockpit.core.figures import counted
 from cockpit.core.jobs import Checkpoint, Exit, Job, Part
 from cockpit.core.secrets import redacted
 from cockpit.core.text import visible
@@ -23,14 +24,14 @@ def job(cluster: Cluster, job: Job) -> list[Fact]:
 
 
 def _job(cluster: Cluster, job: Job) -> Iterator[Fact]:
-    request = job.request
+    request, ranks = job.request, counted(job.request.gpus, "rank")
     yield "state", f"{job.state.value} ({job.state.code}), attempt {job.attempt}"
     yield "why", job.reason
     yield "now", job.phase
     yield "step", "" if job.step is None else f"{job.step:,}"
     yield "metrics", "  ".join(f"{name} {value:.6g}" for name, value in job.values.items())
     yield "command", shlex.join(request.argv)
-    yield "shape", f"{request.shape}: {request.nodes} nodes, {request.gpus} ranks on each"
+    yield "shape", f"{request.shape}: {counted(request.nodes, 'node')}, {ranks} on each"
     yield "workdir", request.workdir or ""
     yield "python", request.python or ""
     yield "venv", request.venv or ""
@@ -64,7 +65,7 @@ def _exit(end: Exit) -> str:
         rank = "?" if end.failure.rank is None else end.failure.rank
         how += f", rank {rank} failed first: {end.failure.message}"
     if end.leftovers:
-        how += f", {end.leftovers} processes could not be ended"
+        how += f", {counted(end.leftovers, 'process', 'processes')} could not be ended"
     return f"{how} {end.reason}".strip()
 
 
@@ -80,7 +81,10 @@ def _node(cluster: Cluster, node: Node) -> Iterator[Fact]:
     age = age_s(cluster, node)
     yield "last reading", "none yet" if age is None else f"{wording.duration(age)} ago"
     if facts := node.facts:
-        yield "host", f"{facts.user}@{facts.hostname}, {facts.cores} cores, {facts.python}"
+        yield (
+            "host",
+            f"{facts.user}@{facts.hostname}, {counted(facts.cores, 'core')}, {facts.python}",
+        )
         yield "data plane", f"{facts.address} on {facts.interface}"
         yield "kept in", facts.state_root
     if reading := node.reading:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from cockpit.core.cluster import Cluster
+from cockpit.core.figures import counted
+from cockpit.core.job_time import run_time
 from cockpit.core.jobs import Job, JobState
 from cockpit.core.progress import progress_of
 from cockpit.core.text import visible
-from cockpit.ui import wording
 from cockpit.ui.hostlist import folded
 
 
@@ -22,7 +23,7 @@ class JobRow:
     state: str
     """Slurm's code."""
     time: str
-    """Running or run for; of a pending job, waiting for."""
+    """Of the current attempt's run."""
     shape: str
     progress: str
     place: str
@@ -35,18 +36,11 @@ def job_row(cluster: Cluster, job: Job, letter: str) -> JobRow:
         str(job.id),
         visible(job.name, 64),
         job.state.code,
-        wording.duration(seconds(cluster.now.wall, job)),
+        run_time(job, cluster.now.wall),
         job.request.shape,
         visible(progress(job)),
         visible(place(job)),
     )
-
-
-def seconds(wall: float, job: Job) -> float:
-    """How long it runs, ran, or waits."""
-    if job.state is JobState.PENDING or job.started is None:
-        return (job.ended or wall) - job.submitted
-    return (job.ended or wall) - job.started
 
 
 def progress(job: Job) -> str:
@@ -85,5 +79,5 @@ def reason(job: Job) -> str:
     if job.reason:
         return job.reason
     if job.state.holds_units:
-        return f"attempt {job.attempt} on {folded(job.nodes)}, {job.ranks} ranks"
+        return f"attempt {job.attempt} on {folded(job.nodes)}, {counted(job.ranks, 'rank')}"
     return "waiting for its turn" if job.state is JobState.PENDING else job.state.value

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import time
 
+from rich.cells import cell_len, set_cell_size
+
 GIB = 1 << 30
 
 
@@ -56,3 +58,18 @@ def fraction(used: int | None, total: int | None) -> str:
         return ""
     left = "?" if used is None else f"{used / GIB:.0f}"
     return f"{left}/{total / GIB:.0f}G" if total else f"{left}G"
+
+
+def path(text: str, cells: int) -> str:
+    """A path's useful end in so many cells: `…/checkpoints/step-00000300`."""
+    kept = text
+    while cell_len(kept) > cells and "/" in kept.removeprefix("…/"):
+        kept = f"…/{kept.removeprefix('…/').partition('/')[2]}"
+    return cut(kept, cells)
+
+
+def cut(text: str, cells: int) -> str:
+    """The beginning, with a mark where there is more."""
+    if cell_len(text) <= cells:
+        return text
+    return f"{set_cell_size(text, max(0, cells - 1)).rstrip()}…"

@@ -21,7 +21,7 @@ def series(values: list[float]) -> list[Point]:
 
 def test_a_restart_is_marked_and_lost_values_are_counted() -> None:
     curve = draw(points()["loss"], 60, 15)
-    assert curve.remarks == ("by step", "1 nan", "1 inf", "attempt 2 from step 401")
+    assert curve.remarks == ("by step", "1 nan", "1 inf", "│ attempt 2 from step 401")
     assert len(curve.rows) == 15
     assert {len(row) for row in curve.rows} == {60}
     assert any("│" in row[5:-1] for row in curve.rows)
@@ -33,8 +33,8 @@ def test_readings_of_machines_are_drawn_over_minutes() -> None:
     assert "".join(curve.rows).count("┤") >= 2
 
 
-def test_a_single_point_is_a_cross() -> None:
-    assert "x" in "".join(draw(series([2.0]), 40, 8).rows)
+def test_a_single_point_is_a_dot() -> None:
+    assert "●" in "".join(draw(series([2.0]), 40, 8).rows)
 
 
 def test_without_a_finite_value_nothing_is_drawn_and_it_is_said() -> None:

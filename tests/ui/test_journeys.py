@@ -178,7 +178,7 @@ async def test_keys_lead_to_every_screen_and_back() -> None:
         steps = (
             ("2", QueueScreen),
             ("2", QueueScreen),
-            ("5", EventsScreen),
+            ("4", EventsScreen),
             ("3", JobScreen),
             ("1", ClusterScreen),
             ("enter", JobScreen),
@@ -203,7 +203,7 @@ async def test_a_job_opened_from_the_queue_leads_back_to_the_queue() -> None:
 async def test_the_events_follow_their_end_and_open_their_job() -> None:
     model = MemoryModel(history=[Happening(WALL + n, 2, f"thing {n}") for n in range(50)])
     async with cockpit(model) as pilot:
-        await pilot.press("5")
+        await pilot.press("4")
         await until_seen(pilot, "thing 49")
         model.history.append(Happening(WALL + 50, 1, "thing 50"))
         model.cluster = replace(model.cluster, now=Moment(WALL + 1, MONO + 1))

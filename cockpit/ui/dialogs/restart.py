@@ -60,7 +60,7 @@ class Restart(Ask):
         yield Static(id="commands")
 
     def keys(self) -> str:
-        return f"{super().keys()}   ↑ ↓ another checkpoint   ^d ^u scroll"
+        return f"{super().keys()}   ↓↑ checkpoint   ^d ^u scroll"
 
     def on_mount(self) -> None:
         self._draw()

@@ -1,4 +1,4 @@
-"""Screen 5: what happened, newest last."""
+"""Screen 4: what happened, newest last."""
 
 from __future__ import annotations
 
@@ -15,21 +15,36 @@ from cockpit.ui.model import Happening, Model
 from cockpit.ui.screens.frame import Framed
 from cockpit.ui.widgets.row_table import RowTable
 
+TIME_CELLS, JOB_CELLS, LEAST_CELLS = 8, 5, 20
+"""Widths of the columns; the words get what is left."""
+
 
 class History(RowTable):
-    """One row a happening; follows the end while the cursor is there."""
+    """One row a happening, as high as its words need; follows the end while the cursor is there."""
 
     def __init__(self) -> None:
         super().__init__()
         self.shown: list[Happening] = []
+        self._history: list[Happening] = []
+        """What is to be shown, once there is room for columns."""
 
-    def on_mount(self) -> None:
-        for label in ("TIME", "JOB", "WHAT HAPPENED"):
-            self.add_column(label, key=label)
+    def on_resize(self) -> None:
+        """The words wrap in what the other columns leave."""
+        row = self.cursor_row
+        self.clear(columns=True)
+        self.add_column("TIME", key="time", width=TIME_CELLS)
+        self.add_column("JOB", key="job", width=JOB_CELLS)
+        words = self.size.width - TIME_CELLS - JOB_CELLS - 2 * 3 - 1
+        self.add_column("WHAT HAPPENED", key="what", width=max(LEAST_CELLS, words))
+        at_end, self.shown = row >= len(self.shown) - 1, []
+        self.show(self._history)
+        if not at_end:
+            self.move_cursor(row=row)
 
     def show(self, history: list[Happening]) -> None:
         """Add what is new; start anew only where the past changed."""
-        if history == self.shown:
+        self._history = history
+        if history == self.shown or not self.columns:
             return
         at_end = self.cursor_row >= self.row_count - 1
         if history[: len(self.shown)] != self.shown:
@@ -37,7 +52,8 @@ class History(RowTable):
             self.shown = []
         for one in history[len(self.shown) :]:
             job = "" if one.job is None else str(one.job)
-            self.add_row(Text(wording.clock(one.time)), Text(job), Text(visible(one.text)))
+            words = Text(visible(one.text), overflow="fold")
+            self.add_row(Text(wording.clock(one.time)), Text(job), words, height=None)
         self.shown = history
         if at_end:
             self.move_cursor(row=self.row_count - 1)

@@ -29,7 +29,7 @@ from cockpit.ui.widgets.rank_table import RankTable
 
 PANELS = ("Logs", "Graphs", "Ranks", "Checkpoints", "Events", "Command")
 KEYS: Mapping[str, tuple[Context, ...]] = {
-    "logs": (Context.LOGS, Context.SEARCH),
+    "logs": (Context.LOGS,),
     "graphs": (Context.GRAPHS,),
     "ranks": (Context.RANKS, Context.LIST),
     "checkpoints": (Context.CHECKPOINTS, Context.LIST),
@@ -37,13 +37,15 @@ KEYS: Mapping[str, tuple[Context, ...]] = {
     "command": (Context.TEXT,),
 }
 """Panel -> whose keys work in it."""
+ENGINE = "engine"
+"""Word of every alert that says that no engine works any more."""
 
 
 class JobScreen(Framed):
     """Draws one panel at a time; the others cost nothing."""
 
     TAB = "job"
-    CONTEXTS = (Context.LOGS, Context.JOBS, Context.JOB, Context.EVERYWHERE)
+    CONTEXTS = (Context.LOGS, Context.JOB, Context.JOBS, Context.EVERYWHERE)
     BINDINGS: ClassVar[list[BindingType]] = bindings(Context.JOB)
     DEFAULT_CSS = "JobScreen ContentSwitcher { height: 1fr; }"
 
@@ -69,7 +71,12 @@ class JobScreen(Framed):
 
     @property
     def contexts(self) -> tuple[Context, ...]:
-        return (*KEYS[self.panel], Context.JOBS, Context.JOB, Context.EVERYWHERE)
+        first = (Context.SEARCH,) if self.panel == "logs" and self._is_searching else ()
+        return (*first, *KEYS[self.panel], Context.JOB, Context.JOBS, Context.EVERYWHERE)
+
+    @property
+    def _is_searching(self) -> bool:
+        return any(view.search for view in self.query(LogView))
 
     @property
     def job(self) -> Job | None:
@@ -92,7 +99,8 @@ class JobScreen(Framed):
         if self.panel == "logs":
             self.query_one(LogPanel).tick()
         elif self.panel == "graphs" and (graphs := self.query_one(Graphs)).is_due:
-            graphs.show(self.model.metrics(self.job_id))
+            is_over = self.job is not None and self.job.state.is_over
+            graphs.show(self.model.metrics(self.job_id), is_over)
 
     def show(self, cluster: Cluster) -> None:
         job = self.job
@@ -100,7 +108,8 @@ class JobScreen(Framed):
             return
         self.query_one(JobHeader).show(cluster, job, self.attempt)
         logs = self.query_one(LogPanel)
-        logs.show(self.model.logs(self.job_id, self.attempt), _waits_for(job))
+        ended = self._ended(job)
+        logs.show(self.model.logs(self.job_id, self.attempt), _waits_for(job), ended)
         if self.panel == "ranks":
             self.query_one(RankTable).show(cluster, job, logs.picked)
         elif self.panel == "events":
@@ -109,6 +118,12 @@ class JobScreen(Framed):
             self.query_one(CommandPanel).show(cluster, job)
         elif self.panel == "checkpoints" and job.checkpoint != self._saved:
             self._look()
+
+    def _ended(self, job: Job) -> str:
+        """Why no line will be added to the log that is shown; empty while some may be."""
+        if job.state.is_over or self.attempt < job.attempt:
+            return "complete"
+        return f"not followed: {self.model.alert}" if ENGINE in self.model.alert else ""
 
     def open(self, panel: str) -> None:
         """Show a panel and give it the keys."""
@@ -142,6 +157,10 @@ class JobScreen(Framed):
 
     def on_panel_line_chosen(self, event: PanelLine.Chosen) -> None:
         self.open(PANELS[event.place].lower())
+
+    def on_log_view_search_changed(self) -> None:
+        """A search gives some keys another meaning, which the key line must tell."""
+        self.query_one(KeyLine).show(self.contexts)
 
     def on_checkpoint_panel_chosen(self, event: CheckpointPanel.Chosen) -> None:
         if job := self.job:
@@ -182,7 +201,8 @@ def _panels() -> tuple[LogPanel, Graphs, RankTable, CheckpointPanel, History, Co
 def _waits_for(job: Job) -> str:
     """Why an attempt has printed nothing so far."""
     if job.state is JobState.PENDING:
-        return f"the job is pending: {job.reason or 'it waits for its turn'}"
+        return f"it has not started: {job.reason or 'it waits for its turn'}"
     if job.state.is_over:
-        return "this attempt left no log on this machine"
+        no_log = "this attempt left no log on this machine"
+        return no_log if job.attempt else f"it never started: {job.reason or job.state.value}"
     return job.phase or "the ranks are starting"

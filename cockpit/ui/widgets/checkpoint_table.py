@@ -2,33 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+from rich.cells import cell_len
 from rich.text import Text
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.content import Content
 from textual.message import Message
-from textual.widgets import DataTable, Label
+from textual.widgets import DataTable, Label, Static
 
 from cockpit.core.text import visible
 from cockpit.ui import wording
 from cockpit.ui.model import Found, Model, Unavailable
 from cockpit.ui.widgets.row_table import RowTable
 
-COLUMNS = ("STEP", "STATE", "SIZE", "RANKS", "SAVED", "PATH")
+COLUMNS: Mapping[str, int] = {"STEP": 9, "STATE": 12, "SIZE": 9, "RANKS": 5, "SAVED": 11, "PATH": 8}
+"""Heading -> cells at least; state and path share what is left."""
 
 
-def cells(found: Found) -> list[Text]:
+def widths(cells: int, found: Sequence[Found]) -> Mapping[str, int]:
+    """Of each column on a table of so many cells, which has two cells of padding a column."""
+    spare = max(0, cells - sum(COLUMNS.values()) - 2 * len(COLUMNS))
+    wanted = max((cell_len(_state(one)) for one in found), default=0) - COLUMNS["STATE"]
+    more = max(0, min(wanted, spare * 2 // 3))
+    return {**COLUMNS, "STATE": COLUMNS["STATE"] + more, "PATH": COLUMNS["PATH"] + spare - more}
+
+
+def _state(found: Found) -> str:
+    return "complete" if found.complete else f"✗ {visible(found.reason, 200)}"
+
+
+def cells(found: Found, room: Mapping[str, int]) -> list[Text]:
     """One row: text, never markup."""
-    state = "complete" if found.complete else f"✗ {visible(found.reason, 200)}"
     return [
         Text(f"{found.step:,}", justify="right"),
-        Text(state),
+        Text(wording.cut(_state(found), room["STATE"])),
         Text(wording.size(found.bytes), justify="right"),
         Text("?" if found.world_size is None else str(found.world_size), justify="right"),
         Text("?" if found.time is None else wording.day(found.time)[5:16]),
-        Text(visible(found.path, 300)),
+        Text(wording.path(visible(found.path, 300), room["PATH"])),
     ]
 
 
@@ -37,6 +50,7 @@ class CheckpointPanel(Vertical):
 
     DEFAULT_CSS = """
     CheckpointPanel > Label { width: 1fr; padding: 0 1; color: $text-muted; }
+    CheckpointPanel > #whole { height: auto; max-height: 4; padding: 0 1; }
     """
 
     class Chosen(Message):
@@ -53,11 +67,10 @@ class CheckpointPanel(Vertical):
     def compose(self) -> ComposeResult:
         yield Label(markup=False)
         yield RowTable()
+        yield Static(id="whole", markup=False)
 
-    def on_mount(self) -> None:
-        table = self.query_one(RowTable)
-        for label in COLUMNS:
-            table.add_column(label, key=label)
+    def on_resize(self) -> None:
+        self._fill(self._under)
 
     def look(self, model: Model, job: int) -> None:
         """Ask the node of rank 0; an answer that is still awaited is dropped."""
@@ -70,6 +83,14 @@ class CheckpointPanel(Vertical):
         if 0 <= event.cursor_row < len(self._found):
             self.post_message(self.Chosen(self._found[event.cursor_row]))
 
+    def on_data_table_row_highlighted(self) -> None:
+        """The whole path, and why it is not complete, for which no row has room."""
+        found = self._under
+        words = "" if found is None else visible(found.path)
+        if found is not None and not found.complete:
+            words += f"\n✗ {visible(found.reason)}"
+        self.query_one("#whole", Static).update(words)
+
     async def _look(self, model: Model, job: int) -> None:
         try:
             found = await model.checkpoints(job)
@@ -77,9 +98,7 @@ class CheckpointPanel(Vertical):
             self._say(visible(str(error)))
             return
         if list(found) != list(self._found):
-            row = self.query_one(RowTable).cursor_row
-            under = self._found[row].path if row < len(self._found) else None
-            self._found = list(found)
+            under, self._found = self._under, list(found)
             self._fill(under)
         complete = sum(one.complete for one in found)
         if found:
@@ -87,14 +106,23 @@ class CheckpointPanel(Vertical):
         else:
             self._say("no checkpoints yet; a script writes them with cockpit_trainer's run.save()")
 
-    def _fill(self, under: str | None) -> None:
-        """All rows anew, the cursor on the same path."""
+    @property
+    def _under(self) -> Found | None:
+        """What the cursor is on."""
+        row = self.query_one(RowTable).cursor_row
+        return self._found[row] if 0 <= row < len(self._found) else None
+
+    def _fill(self, under: Found | None) -> None:
+        """All rows anew for this width, the cursor on the same path."""
         table = self.query_one(RowTable)
-        paths = [found.path for found in self._found]
-        table.clear()
+        room = widths(self.size.width - 1, self._found)
+        table.clear(columns=True)
+        for label, width in room.items():
+            table.add_column(label, key=label, width=width)
         for found in self._found:
-            table.add_row(*cells(found))
-        table.move_cursor(row=paths.index(under) if under in paths else 0)
+            table.add_row(*cells(found, room))
+        paths = [found.path for found in self._found]
+        table.move_cursor(row=paths.index(under.path) if under and under.path in paths else 0)
 
     def _say(self, words: str) -> None:
         self.query_one(Label).update(Content(words))

@@ -14,6 +14,8 @@ from cockpit.ui.model import Point
 
 LEAST_WIDTH, LEAST_HEIGHT = 16, 5
 """Cells below which no plot is drawn."""
+SINGLE = "●"
+"""How a value stands that has no other to be joined with."""
 _RESET = "\x1b[0m"
 
 
@@ -67,7 +69,7 @@ def _plot(series: Sequence[Thinned], low: float, high: float, width: int, height
     for number, found in enumerate(series):
         xs, ys = scaled(found.xs, left, right), scaled(found.ys, low, high)
         if len(xs) == 1:
-            figure.scatter(xs, ys, marker="x")
+            figure.scatter(xs, ys, marker=SINGLE)
         else:
             figure.plot(xs, ys, marker="braille")
         if number:
@@ -89,7 +91,7 @@ def _remarks(series: dict[int, Thinned], unit: str) -> list[str]:
     infinite = sum(found.infinite for found in series.values())
     first = min(series, default=0)
     restarts = [
-        f"attempt {attempt} from {unit} {short(found.xs[0])}"
+        f"│ attempt {attempt} from {unit} {short(found.xs[0])}"
         for attempt, found in series.items()
         if attempt != first and found.xs
     ]

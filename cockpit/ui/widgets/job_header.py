@@ -10,12 +10,13 @@ from textual.widget import Widget
 
 from cockpit.core.cluster import Cluster
 from cockpit.core.figures import short, whole
+from cockpit.core.job_time import run_time
 from cockpit.core.jobs import Job, JobState
 from cockpit.core.progress import bar, progress_of
 from cockpit.core.text import visible
 from cockpit.ui import wording
 from cockpit.ui.hostlist import folded
-from cockpit.ui.job_row import seconds
+from cockpit.ui.job_row import reason
 from cockpit.ui.letters import colour, letters
 
 GAP = "  "
@@ -32,12 +33,12 @@ STATE_COLOURS = {
 def identity(job: Job, now: float, attempt: int) -> list[str]:
     """State, attempt, shape, nodes and time, most telling first."""
     words = [job.state.name]
-    if attempt != job.attempt:
+    if job.attempt and attempt != job.attempt:
         words.append(f"showing attempt {attempt} of {job.attempt}")
     elif job.attempt:
         words.append(f"attempt {job.attempt}")
     place = f" {visible(folded(job.nodes))}" if job.nodes else ""
-    return [*words, f"{job.request.shape}{place}", wording.duration(seconds(now, job))]
+    return [*words, f"{job.request.shape}{place}", run_time(job, now)]
 
 
 def progress(job: Job) -> list[str]:
@@ -61,6 +62,8 @@ def progress(job: Job) -> list[str]:
 
 def trouble(job: Job) -> str:
     """Why it waits, fails or is being stopped, and how it ended."""
+    if not job.attempt:
+        return f"{'never' if job.state.is_over else 'has not'} started: {visible(reason(job))}"
     code = f"exit code {job.code}" if job.code else ""
     return ": ".join(word for word in (code, visible(job.reason)) if word)
 

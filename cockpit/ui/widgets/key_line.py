@@ -17,8 +17,7 @@ class KeyLine(Widget):
 
     def __init__(self, contexts: Sequence[Context]) -> None:
         super().__init__()
-        here = [context for context in contexts if context is not Context.EVERYWHERE]
-        self._keys = [(action.key, action.label) for action in of(here) if action.footer]
+        self._keys = _footer(contexts)
         everywhere = of([Context.EVERYWHERE]) if Context.EVERYWHERE in contexts else []
         self._always = [
             (action.key, action.label)
@@ -27,16 +26,17 @@ class KeyLine(Widget):
         ]
 
     def show(self, contexts: Sequence[Context]) -> None:
-        """The keys of another panel of the same screen."""
-        keys: dict[str, str] = {}
-        for action in of(one for one in contexts if one is not Context.EVERYWHERE):
-            if action.footer:
-                keys.setdefault(action.key, action.label)
-        self._keys = list(keys.items())
-        self.refresh()
+        """Other keys of the same screen: of another panel, or while something is searched."""
+        keys = _footer(contexts)
+        if keys != self._keys:
+            self._keys = keys
+            self.refresh()
 
     def render(self) -> Content:
+        """The palette's key gives way to keys of the screen; that of the help, where all stand, not."""
         right = _spell(self._always)
+        if _spell(self._keys).cell_length + right.cell_length > self.size.width:
+            right = _spell(self._always[:1])
         left = Content()
         for key in self._keys:
             longer = left + _spell([key])
@@ -44,6 +44,15 @@ class KeyLine(Widget):
                 break
             left = longer
         return left + " " * (self.size.width - left.cell_length - right.cell_length) + right
+
+
+def _footer(contexts: Sequence[Context]) -> list[tuple[str, str]]:
+    """Key and label; of a key that is there twice, what it means in the foremost context."""
+    keys: dict[str, str] = {}
+    for action in of(one for one in contexts if one is not Context.EVERYWHERE):
+        if action.footer:
+            keys.setdefault(action.key, action.label)
+    return list(keys.items())
 
 
 def _spell(keys: Sequence[tuple[str, str]]) -> Content:

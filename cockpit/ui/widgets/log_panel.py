@@ -14,7 +14,7 @@ from textual.reactive import reactive
 from textual.widget import Widget
 from textual.widgets import Input
 
-from cockpit.core.figures import whole
+from cockpit.core.figures import counted, whole
 from cockpit.core.text import visible
 from cockpit.engine.spool import ForeignSpool
 from cockpit.ui.actions import Context, bindings
@@ -58,6 +58,7 @@ class LogPanel(Vertical):
         self.error = ""
         self._directory: Path | None = None
         self._waits_for = ""
+        self._ended = ""
         self._chosen: Collection[str] | None = None
 
     def compose(self) -> ComposeResult:
@@ -75,9 +76,12 @@ class LogPanel(Vertical):
         found = {entry.rank: entry.node for entry in self.view.entries}
         return sorted(found.items(), key=lambda item: (item[0] is None, item[0] or 0))
 
-    def show(self, directory: Path, waits_for: str) -> None:
-        """Show an attempt's spool; `waits_for` is said while it is empty."""
-        self._waits_for = waits_for
+    def show(self, directory: Path, waits_for: str, ended: str) -> None:
+        """Show an attempt's spool; `waits_for` is said while it is empty.
+
+        `ended` says why no line will come, where none will.
+        """
+        self._waits_for, self._ended = waits_for, ended
         if directory != self._directory:
             self._directory = directory
             self._chosen = None
@@ -137,26 +141,29 @@ class LogPanel(Vertical):
 
     def _say(self) -> None:
         view = self.view
-        count = view.line_count
-        words: list[tuple[str, str]] = []
-        if self.error:
-            words.append((visible(self.error), "bold $error"))
-        elif not count:
-            words.append((f"no output yet: {visible(self._waits_for)}", ""))
-        elif view.following:
-            words.append((f"▼ following  {whole(count)} lines", ""))
-        else:
-            words.append(
-                (f"‖ paused  {whole(view.unseen)} new of {whole(count)} lines", "$warning")
-            )
-            words.append(("" if view.search else "  f follows", ""))
+        words = [self._standing()]
         if self.picked is not None:
             names = ",".join("launcher" if r is None else str(r) for r in _sorted(self.picked))
             words.append((f"  ranks {names}", "$accent"))
         if view.search:
             words.append((f"  /{visible(view.search.text, 40)}: {view.search.state}", "$accent"))
-            words.append(("  n N more  Esc ends", ""))
         self.query_one(LogStatus).words = tuple(words)
+
+    def _standing(self) -> tuple[str, str]:
+        """Words and style: what is wrong, or how much there is and whether more comes."""
+        view = self.view
+        lines = counted(view.line_count, "line")
+        if self.error:
+            return visible(self.error), "bold $error"
+        if not view.line_count:
+            none = "no output" if self._ended else "no output yet"
+            return f"{none}: {visible(self._waits_for)}", ""
+        if self._ended:
+            return f"■ {visible(self._ended)}, {lines}", ""
+        if view.following:
+            return f"▼ following  {lines}", ""
+        hint = "" if view.search else "  f follows"
+        return f"‖ paused  {whole(view.unseen)} new of {lines}{hint}", "$warning"
 
 
 def _words(error: OSError) -> str:

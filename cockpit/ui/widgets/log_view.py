@@ -47,7 +47,7 @@ class LogView(ScrollView, can_focus=True):
         scrollbar-size-vertical: 1;
         & > .log--text { color: $foreground; }
         & > .log--error { color: $warning; text-style: bold; }
-        & > .log--metric { color: $secondary; }
+        & > .log--metric { color: $text-muted; }
         & > .log--dim { color: $text-muted; }
         & > .log--match { color: $accent; text-style: bold reverse; }
     """
@@ -68,6 +68,9 @@ class LogView(ScrollView, can_focus=True):
 
     class SearchAsked(Message):
         """Somebody wants to find a text."""
+
+    class SearchChanged(Message):
+        """A search began or ended."""
 
     class Failed(Message):
         """The lines on the screen could not be read."""
@@ -118,6 +121,7 @@ class LogView(ScrollView, can_focus=True):
         """Show an attempt from its end. Raises ForeignSpool and OSError."""
         self._reader = SpoolReader(directory)
         self.search = None
+        self.post_message(self.SearchChanged())
         self.following = True
         self._grow()
 
@@ -162,9 +166,14 @@ class LogView(ScrollView, can_focus=True):
         return super().check_action(action, parameters)
 
     def look_for(self, text: str) -> None:
-        """Go to the last line at or above the bottom of the screen that has this text; "" ends it."""
+        """Go to the last line at or above the bottom of the screen that has this text; "" ends it.
+
+        A search pauses, or what it finds would scroll away.
+        """
         bottom = min(round(self.scroll_y) + self.size.height, self.line_count)
         self.search = Search(text, bottom) if text else None
+        self.following = self.following and not text
+        self.post_message(self.SearchChanged())
         self.action_match(-1)
         self._redraw()
         self.post_message(self.Moved())
@@ -219,7 +228,7 @@ class LogView(ScrollView, can_focus=True):
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         super().watch_scroll_y(old_value, new_value)
         if not self._growing and old_value != new_value:
-            self.following = new_value >= self.max_scroll_y
+            self.following = new_value >= self.max_scroll_y and self.search is None
 
     def notify_style_update(self) -> None:
         super().notify_style_update()

@@ -16,7 +16,7 @@ class RowTable(DataTable[Text]):
 
     BINDINGS: ClassVar[list[BindingType]] = bindings(Context.LIST)
     DEFAULT_CSS = """
-    RowTable { height: 1fr; background: $background; }
+    RowTable { height: 1fr; background: $background; overflow-x: hidden; }
     RowTable:focus { background-tint: $foreground 0%; }
     """
 
