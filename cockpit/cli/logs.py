@@ -45,6 +45,8 @@ def logs(
     place = setting.place()
     with open_store(place) as store:
         found = one_job(place, store, job)
+        if follow:
+            found = _once_started(place, store, found)
         number = _attempt(found, attempt)
         _check_ranks(found, ranks)
         reader = SpoolReader(place.paths.spool(found.run, number))
@@ -59,9 +61,22 @@ def logs(
             _print(line, as_json)
 
 
+def _once_started(place: Place, store: Store, job: Job) -> Job:
+    """Wait for the first attempt of a job, and tell what it waits for; no engine, no waiting."""
+    told = ""
+    while not job.attempt and not job.state.is_over and has_engine(place):
+        if job.reason not in ("", told):
+            note(f"job {job.id} waits: {job.reason}")
+            told = job.reason
+        time.sleep(PERIOD_S)
+        job = one_job(place, store, job.id)
+    return job
+
+
 def _attempt(job: Job, asked: int | None) -> int:
     if not job.attempt:
-        raise Failure(f"job {job.id} has not started yet{f': {job.reason}' if job.reason else ''}")
+        words = "never ran" if job.state.is_over else "has not started yet"
+        raise Failure(f"job {job.id} {words}{f': {job.reason}' if job.reason else ''}")
     number = asked or job.attempt
     if number > job.attempt:
         raise Failure(f"job {job.id} has attempts 1 to {job.attempt}, not {number}")

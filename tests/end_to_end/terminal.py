@@ -6,6 +6,7 @@ import os
 import shlex
 import signal
 import subprocess
+import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -34,7 +35,8 @@ class Terminal:
         """`directory` is where the program starts; `size` is columns and rows."""
         self._directory = directory
         self._environment = {**environment, "TERM": "xterm-256color"}
-        self._socket = str(directory / "tmux")
+        # One of its own each: a server that is going takes no new session.
+        self._socket = str(Path(tempfile.mkdtemp(dir=directory)) / "tmux")
         columns, rows = map(str, size)
         self.tmux(
             *("-f", "/dev/null", "new-session", "-d", "-x", columns, "-y", rows),

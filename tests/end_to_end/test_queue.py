@@ -74,3 +74,17 @@ def test_twenty_jobs_share_six_slots_and_never_meet_on_one(running: World) -> No
     assert collisions == []
     assert sorted(int(line.split()[0]) for line in used) == list(range(MANY))
     assert len({line.split()[1] for line in used}) == 2
+
+
+def test_a_log_is_followed_from_before_its_job_starts_until_its_end(running: World) -> None:
+    running.put("hold.py", HOLD)
+    standin.put(running)
+    holder = running.submit("-N", "3", "-G", "2", *standin.OPTIONS, "--", "hold.py", "first")
+    running.until_state(holder, "running")
+    waiting = running.submit("--", "sh", "-c", "echo one; echo two")
+    running.until_told(lambda: running.job(waiting)["reason"], "the reason why it waits")
+    with running.start("logs", "-f", str(waiting)) as following:
+        running.put("release-first", "")
+        out, err = following.communicate(timeout=60)
+    node = running.job(waiting)["nodes"][0]
+    assert (following.returncode, out) == (0, f"0@{node} one\n0@{node} two\n"), err

@@ -148,7 +148,8 @@ class World:
 
     @property
     def daemon_log(self) -> str:
-        return (self.directory / "daemon.log").read_text(errors="replace")
+        log = self.directory / "daemon.log"
+        return log.read_text(errors="replace") if log.exists() else "no daemon was started"
 
     def close(self) -> None:
         """End what a test left running."""
