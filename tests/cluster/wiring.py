@@ -10,6 +10,7 @@ from tests.cluster import owner
 from tests.cluster.commands import ip, run
 from tests.cluster.faults import Faults
 
+_TEST_NETWORKS = ipaddress.IPv4Network("198.18.0.0/15")
 INTERFACE = "eth0"
 """What every node calls its one network interface."""
 _OPERATOR = 1
@@ -125,18 +126,19 @@ def _mac(address: str) -> str:
 
 
 def _free_network() -> ipaddress.IPv4Network:
-    """A 10.x.y.0/24 that no address and no route of this machine lies in."""
+    """A /24 of those set apart for tests between networks (RFC 2544), unused on this machine.
+
+    A private range may hold a name server or a host that is only reached by the default route.
+    """
     routes = json.loads(run(["ip", "-json", "-4", "route", "show", "table", "all"]))
     taken = [
         ipaddress.ip_network(route["dst"], strict=False)
         for route in routes
         if route["dst"] != "default"
     ]
-    # A route as wide as a VPN's 10.0.0.0/8 would leave no choice; a /24 of our own wins over it.
+    # A route as wide as the whole range would leave no choice; a /24 of our own wins over it.
     narrow = [network for network in taken if network.prefixlen >= 16]
-    for number in range(256 * 256):
-        # Counts down from 10.255: the low numbers are the ones that people use.
-        network = ipaddress.IPv4Network(((10 << 24) + ((65535 - number) << 8), 24))
+    for network in _TEST_NETWORKS.subnets(new_prefix=24):
         if not any(network.overlaps(other) for other in narrow):
             return network
-    raise RuntimeError("Every 10.x.y.0/24 is in use here; the lab's nodes need one for themselves.")
+    raise RuntimeError(f"Every /24 of {_TEST_NETWORKS} is in use here; a lab needs one for itself.")
