@@ -14,6 +14,7 @@ from cockpit.core.jobs import Job, JobState
 from cockpit.core.text import visible
 from cockpit.ui import describe
 from cockpit.ui.actions import Context, bindings, of
+from cockpit.ui.contrast import legible
 from cockpit.ui.dialogs.ask import Ask
 from cockpit.ui.dialogs.facts import table
 from cockpit.ui.dialogs.leave import Leave
@@ -61,6 +62,11 @@ class CockpitApp(App[str], inherit_bindings=False):
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         return dict(self._themes.variables[self.current_theme.dark])
+
+    def get_css_variables(self) -> dict[str, str]:
+        """The theme's colours, each readable as text on the theme's own grounds."""
+        self.theme_variables = legible(super().get_css_variables())
+        return self.theme_variables
 
     def get_default_screen(self) -> Screen[Any]:
         return ClusterScreen(self.model)

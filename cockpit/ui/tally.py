@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from cockpit.core.cluster import Cluster, LinkState, Node
+from cockpit.core.figures import counted
 from cockpit.core.text import visible
 from cockpit.ui.standing import Holder, Standing, is_stale, own_runs, places, standings
 
@@ -15,7 +16,7 @@ class Count:
     """How many units of one kind are in which hands; each is in one."""
 
     kind: str
-    """`GPUs`, `simulated GPUs` or `CPU slots`."""
+    """`GPU`, `simulated GPU` or `CPU slot`."""
     total: int = 0
     busy: int = 0
     idle: int = 0
@@ -30,7 +31,7 @@ class Count:
     @property
     def words(self) -> tuple[str, ...]:
         """Most telling first; what is zero is left out, but for `free`."""
-        parts = [f"{self.total} {self.kind}"]
+        parts = [counted(self.total, self.kind)]
         parts += [f"{self.busy} busy"] if self.busy else []
         parts += [f"{self.idle} held idle"] if self.idle else []
         parts += [f"{self.others} others'"] if self.others else []
@@ -55,7 +56,7 @@ class Tally:
 def tally(cluster: Cluster, alert: str = "") -> Tally:
     """Count every unit once; `alert` is the engine's own."""
     held, runs = places(cluster.jobs), own_runs(cluster.jobs)
-    by_kind: dict[str, list[Standing]] = {"GPUs": [], "simulated GPUs": [], "CPU slots": []}
+    by_kind: dict[str, list[Standing]] = {"GPU": [], "simulated GPU": [], "CPU slot": []}
     for node in cluster.nodes.values():
         here = held.get(node.name, {})
         for standing in standings(node, here, runs, is_stale(cluster, node)):
@@ -70,8 +71,8 @@ def tally(cluster: Cluster, alert: str = "") -> Tally:
 
 def _kind(standing: Standing) -> str:
     if standing.unit.gpu is None:
-        return "CPU slots"
-    return "simulated GPUs" if standing.unit.gpu.simulated else "GPUs"
+        return "CPU slot"
+    return "simulated GPU" if standing.unit.gpu.simulated else "GPU"
 
 
 def _count(kind: str, found: Iterable[Standing]) -> Count:
@@ -89,7 +90,7 @@ def _count(kind: str, found: Iterable[Standing]) -> Count:
         sum(standing.holder is Holder.FREE for standing in fresh),
         sum(standing.holder is Holder.SICK for standing in fresh),
         total - len(fresh),
-        sum(watts) if watts and kind == "GPUs" else None,
+        sum(watts) if watts and kind == "GPU" else None,
     )
 
 

@@ -65,7 +65,10 @@ def path(text: str, cells: int) -> str:
     kept = text
     while cell_len(kept) > cells and "/" in kept.removeprefix("…/"):
         kept = f"…/{kept.removeprefix('…/').partition('/')[2]}"
-    return cut(kept, cells)
+    mark = len("…") if cell_len(kept) > cells else 0
+    while cell_len(kept) + mark > cells and kept:
+        kept = kept[1:]
+    return "…" * mark + kept
 
 
 def cut(text: str, cells: int) -> str:

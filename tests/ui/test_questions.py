@@ -10,8 +10,8 @@ from textual import events
 
 from cockpit.core.jobs import JobState
 from cockpit.ui.dialogs.ask import Ask
-from cockpit.ui.dialogs.facts import wrapped
 from cockpit.ui.screens.queue import QueueScreen
+from cockpit.ui.wrapping import wrapped
 from tests.ui.lab import WALL, cluster, job, lab
 from tests.ui.model import MemoryModel
 from tests.ui.seen import cockpit, screen, until, until_seen

@@ -22,7 +22,7 @@ def test_simulated_gpus_and_slots_are_counted_apart() -> None:
     simulated = node("b", (gpu("b", 0, 90.0, simulated=True), gpu("b", 1, simulated=True)))
     found = tally(cluster({"a": real, "b": simulated, "c": node("c", slots=3)}))
     assert [count.words[0] for count in found.counts] == [
-        "1 GPUs",
+        "1 GPU",
         "2 simulated GPUs",
         "3 CPU slots",
     ]

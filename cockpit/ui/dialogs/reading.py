@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 from rich.table import Table
@@ -14,6 +14,11 @@ from textual.widgets import Static
 
 from cockpit.core.text import visible
 from cockpit.ui.actions import Context, bindings, of
+
+NOTES: Mapping[Context, str] = {
+    Context.QUEUE: "Jobs that live stand first, by number; then those that ended, the newest first."
+}
+"""What a person should know before the keys of a context."""
 
 
 class Reading(ModalScreen[None]):
@@ -62,6 +67,8 @@ def help_text(contexts: Sequence[Context]) -> Content:
     lines: list[Content] = []
     for context in contexts:
         lines.append(Content.styled(context.value, "bold $primary"))
+        if context in NOTES:
+            lines.append(Content.styled(f"  {NOTES[context]}", "$text-muted"))
         for action in of([context]):
             keys = (f"  {action.all_keys:<16}", "bold $accent")
             lines.append(Content.assemble(keys, action.help))

@@ -81,6 +81,7 @@ class Framed(Screen[None]):
             drawn = self._drawn = cluster
             self.show(cluster)
         self.query_one(TopLine).show(drawn, self.model.alert)
+        self.query_one(KeyLine).show(self.contexts)
         self.query_one(Tabs).show(drawn, self.chosen_job, self.model.engine)
 
 

@@ -21,7 +21,6 @@ from cockpit.ui.widgets.checkpoint_table import CheckpointPanel
 from cockpit.ui.widgets.command_panel import CommandPanel
 from cockpit.ui.widgets.graphs import Graphs
 from cockpit.ui.widgets.job_header import JobHeader
-from cockpit.ui.widgets.key_line import KeyLine
 from cockpit.ui.widgets.log_panel import LogPanel
 from cockpit.ui.widgets.log_view import LogView
 from cockpit.ui.widgets.panel_line import PanelLine
@@ -132,7 +131,6 @@ class JobScreen(Framed):
         shown = self.query_one(f"#{panel}")
         inner = next((one for one in shown.query("*") if one.focusable), None)
         (shown if shown.focusable else inner or shown).focus()
-        self.query_one(KeyLine).show(self.contexts)
         if panel == "checkpoints":
             self._look()
         self.redraw()
@@ -157,10 +155,6 @@ class JobScreen(Framed):
 
     def on_panel_line_chosen(self, event: PanelLine.Chosen) -> None:
         self.open(PANELS[event.place].lower())
-
-    def on_log_view_search_changed(self) -> None:
-        """A search gives some keys another meaning, which the key line must tell."""
-        self.query_one(KeyLine).show(self.contexts)
 
     def on_checkpoint_panel_chosen(self, event: CheckpointPanel.Chosen) -> None:
         if job := self.job:

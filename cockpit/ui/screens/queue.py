@@ -6,7 +6,6 @@ import shlex
 
 from textual import on
 from textual.app import ComposeResult
-from textual.message import Message
 from textual.widgets import DataTable, Input, Static
 
 from cockpit.core.cluster import Cluster
@@ -25,26 +24,20 @@ NO_MATCH = "No job has these words. Press Esc to show all again."
 
 
 class Filter(Input):
-    """Words that jobs must have; Enter keeps them, Esc shows all again."""
+    """Words that jobs must have; Enter keeps them."""
 
-    BINDINGS = bindings(Context.FILTER)
     DEFAULT_CSS = "Filter { height: 1; border: none; padding: 0 1; background: $surface; }"
-
-    class Ended(Message):
-        """Esc."""
-
-    def action_show_all(self) -> None:
-        self.post_message(self.Ended())
 
 
 class QueueScreen(Framed):
     """Every job; those that are over stand below those that live."""
 
     TAB = "queue"
-    CONTEXTS = (Context.LIST, Context.QUEUE, Context.JOBS, Context.EVERYWHERE)
-    BINDINGS = bindings(Context.QUEUE)
+    CONTEXTS = (Context.QUEUE, Context.LIST, Context.JOBS, Context.EVERYWHERE)
+    BINDINGS = bindings(Context.QUEUE, Context.FILTER)
     DEFAULT_CSS = """
     QueueScreen #empty { padding: 1 2; color: $text-muted; height: auto; }
+    QueueScreen #kept { height: 1; padding: 0 1; background: $surface; color: $accent; }
     QueueScreen #more { height: 3; padding: 0 1; border-top: solid $panel; }
     """
 
@@ -57,10 +50,12 @@ class QueueScreen(Framed):
         yield JobTable()
         yield Static(EMPTY, id="empty", markup=False)
         yield Static(id="more", markup=False)
-        yield Filter(placeholder="words that a job must have", compact=True)
+        yield Filter(placeholder="words that a job must have; Enter keeps them", compact=True)
+        yield Static(id="kept", markup=False)
 
     def on_mount(self) -> None:
         self.query_one(Filter).display = False
+        self.query_one("#kept").display = False
 
     def show(self, cluster: Cluster) -> None:
         table = self.query_one(JobTable)
@@ -105,7 +100,20 @@ class QueueScreen(Framed):
         if (job := self.chosen_job) is not None:
             self.post_message(self.Opened(job))
 
+    @property
+    def contexts(self) -> tuple[Context, ...]:
+        """Esc shows all again while something is filtered, and goes back while nothing is."""
+        return (Context.FILTER, *self.CONTEXTS) if self._is_filtered else self.CONTEXTS
+
+    @property
+    def _is_filtered(self) -> bool:
+        return any(box.display or box.value for box in self.query(Filter))
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        return action != "show_all" or self._is_filtered
+
     def action_filter(self) -> None:
+        self.query_one("#kept").display = False
         self.query_one(Filter).display = True
         self.query_one(Filter).focus()
 
@@ -118,12 +126,15 @@ class QueueScreen(Framed):
 
     @on(Input.Submitted)
     def _keep(self, event: Input.Submitted) -> None:
-        event.input.display = bool(event.value)
+        event.input.display = False
+        kept = self.query_one("#kept", Static)
+        kept.display = bool(event.value)
+        kept.update(f"filter: {visible(event.value, 100)}   Esc clears")
         self.query_one(JobTable).focus()
 
-    @on(Filter.Ended)
-    def _end(self) -> None:
+    def action_show_all(self) -> None:
         box = self.query_one(Filter)
         box.value = ""
         box.display = False
+        self.query_one("#kept").display = False
         self.query_one(JobTable).focus()

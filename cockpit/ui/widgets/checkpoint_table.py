@@ -17,7 +17,14 @@ from cockpit.ui import wording
 from cockpit.ui.model import Found, Model, Unavailable
 from cockpit.ui.widgets.row_table import RowTable
 
-COLUMNS: Mapping[str, int] = {"STEP": 9, "STATE": 12, "SIZE": 9, "RANKS": 5, "SAVED": 11, "PATH": 8}
+COLUMNS: Mapping[str, int] = {
+    "STEP": 9,
+    "STATE": 10,
+    "SIZE": 9,
+    "RANKS": 5,
+    "SAVED": 11,
+    "PATH": 16,
+}
 """Heading -> cells at least; state and path share what is left."""
 
 

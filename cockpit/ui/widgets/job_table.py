@@ -183,7 +183,7 @@ class JobTable(RowTable):
             return
         self.clear(columns=True)
         self._rows_shown, self._order = {}, []
-        columns = {"letter": 1, "id": 4, "name": 20, "state": 2, "time": 8, "shape": 5}
+        columns = {"letter": 1, "id": 4, "name": 18, "state": 2, "time": 11, "shape": 5}
         if width >= WIDE:
             columns |= {"name": 22, "progress": 24}
         columns["place"] = max(16, width - sum(columns.values()) - 2 * (len(columns) + 1) - 1)

@@ -26,7 +26,7 @@ class KeyLine(Widget):
         ]
 
     def show(self, contexts: Sequence[Context]) -> None:
-        """Other keys of the same screen: of another panel, or while something is searched."""
+        """Draw again if other keys work now: those of another panel, or of a search."""
         keys = _footer(contexts)
         if keys != self._keys:
             self._keys = keys

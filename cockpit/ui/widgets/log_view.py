@@ -69,9 +69,6 @@ class LogView(ScrollView, can_focus=True):
     class SearchAsked(Message):
         """Somebody wants to find a text."""
 
-    class SearchChanged(Message):
-        """A search began or ended."""
-
     class Failed(Message):
         """The lines on the screen could not be read."""
 
@@ -121,7 +118,6 @@ class LogView(ScrollView, can_focus=True):
         """Show an attempt from its end. Raises ForeignSpool and OSError."""
         self._reader = SpoolReader(directory)
         self.search = None
-        self.post_message(self.SearchChanged())
         self.following = True
         self._grow()
 
@@ -173,7 +169,6 @@ class LogView(ScrollView, can_focus=True):
         bottom = min(round(self.scroll_y) + self.size.height, self.line_count)
         self.search = Search(text, bottom) if text else None
         self.following = self.following and not text
-        self.post_message(self.SearchChanged())
         self.action_match(-1)
         self._redraw()
         self.post_message(self.Moved())

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from rich.cells import cell_len, set_cell_size
 
 from cockpit.core.cluster import Cluster, LinkState, Node
+from cockpit.core.figures import counted
 from cockpit.core.text import visible
 from cockpit.ui import wording
 from cockpit.ui.letters import colour
@@ -99,7 +100,7 @@ def _kind(node: Node) -> str:
         return "no units"
     gpu = units[0].gpu
     if gpu is None:
-        return f"{len(units)} CPU slots"
+        return counted(len(units), "CPU slot")
     name = visible(gpu.name or "GPU", 32).removeprefix("NVIDIA ")
     is_told = "simulated" in name.casefold() or not gpu.simulated
     return f"{name} x{len(units)}{'' if is_told else ' simulated'}"
