@@ -96,6 +96,8 @@ def load(path: Path) -> Config:
 
 
 def _read(path: Path) -> str:
+    if path.exists() and not path.is_file():
+        raise ConfigError(f"cannot read {path}: it is not a file")
     try:
         data = path.read_bytes()
     except OSError as error:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import AsyncIterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from cockpit.build.links import Look, looking
 from cockpit.build.place import Place
@@ -20,6 +20,7 @@ from cockpit.engine.ports import (
     Unreachable,
 )
 from cockpit.engine.spool import Line
+from cockpit.engine.spool.reader import LINE_BYTES
 from cockpit.engine.spool.streams import read_entries
 
 CONNECT_S = 30.0
@@ -34,30 +35,42 @@ class _Tail:
     stream: Stream
     lines: asyncio.Queue[Line | None]
     rest: bytes = b""
+    """The line that has no LF yet, as far as it is shown."""
+    hidden: int = 0
+    """Bytes of that line beyond `rest`."""
     handle: FollowHandle | None = None
-    pieces: int = field(default=0)
+    owed: int = 0
     """Bytes not granted back yet."""
 
     def heard(self, event: FollowEvent) -> None:
         match event:
             case Appended(_, data):
-                *whole, self.rest = (self.rest + data).split(b"\n")
-                for text in whole:
-                    self.lines.put_nowait(self._line(text))
-                self.pieces += len(data)
+                first, *others = data.split(b"\n")
+                self._extend(first)
+                for text in others:
+                    self._end_line()
+                    self._extend(text)
+                self.owed += len(data)
                 if self.handle is not None:
-                    self.handle.grant(self.pieces)
-                    self.pieces = 0
+                    self.handle.grant(self.owed)
+                    self.owed = 0
             case Replaced(message):
-                self.rest = b""
-                self.lines.put_nowait(self._line(message.encode()))
+                self.rest, self.hidden = message.encode(), 0
+                self._end_line()
             case Ended():
                 if self.rest:
-                    self.lines.put_nowait(self._line(self.rest))
+                    self._end_line()
                 self.lines.put_nowait(None)
 
-    def _line(self, text: bytes) -> Line:
-        return Line(self.stream.name, self.part.node, self.stream.rank, text[:4096])
+    def _extend(self, text: bytes) -> None:
+        room = LINE_BYTES - len(self.rest)
+        self.rest += text[:room]
+        self.hidden += max(0, len(text) - room)
+
+    def _end_line(self) -> None:
+        name, node, rank = self.stream.name, self.part.node, self.stream.rank
+        self.lines.put_nowait(Line(name, node, rank, self.rest, self.hidden))
+        self.rest, self.hidden = b"", 0
 
 
 async def direct_lines(place: Place, job: Job, follow: bool) -> AsyncIterator[Line]:
@@ -96,8 +109,8 @@ async def _open(look: Look, job: Job, tail: _Tail, offset: int) -> int:
     except (Refusal, Unreachable) as error:
         tail.heard(Replaced(f"cannot be read: {error}"))
         return 0
-    tail.handle.grant(tail.pieces)
-    tail.pieces = 0
+    tail.handle.grant(tail.owed)
+    tail.owed = 0
     return 1
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -77,6 +78,7 @@ def _is_open(cluster: Cluster, name: str) -> bool:
 @asynccontextmanager
 async def looking(place: Place, only: str | None = None) -> AsyncIterator[Look]:
     """Links for one look at the nodes, or at one of them."""
+    logging.getLogger("cockpit").addHandler(logging.NullHandler())  # What matters is in the answer.
     look = Look(place, open_nodes(place, only), only)
     look.start()
     try:

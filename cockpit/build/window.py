@@ -13,6 +13,7 @@ from cockpit.build.model import LiveModel
 from cockpit.build.place import Place
 from cockpit.engine.lock import EngineLock, holder
 from cockpit.engine.loop import Engine
+from cockpit.engine.store import Store
 from cockpit.engine.viewer import Viewer
 
 LOG_FORMAT = "%(asctime)s %(levelname)s %(message)s"
@@ -86,9 +87,8 @@ async def _serve(place: Place, model: LiveModel, lock: EngineLock) -> None:
         store.close()
 
 
-async def run_daemon(place: Place, lock: EngineLock) -> None:
+async def run_daemon(place: Place, store: Store, lock: EngineLock) -> None:
     """The engine without a screen, until cancelled; the caller holds the lock."""
-    store = place.store()
     try:
         engine = Engine(place.cluster(), store, open_nodes(place), place.paths)
         await engine.run()

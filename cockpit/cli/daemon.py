@@ -27,6 +27,7 @@ def daemon(setting: Setting, as_json: bool) -> None:
     lock = EngineLock(place.paths.lock)
     if not lock.acquire():
         raise Failure(f"an engine of cluster {place.config.name} runs: {holder(place.paths.lock)}")
+    store = place.store()
     logging.basicConfig(level=logging.INFO, format=LOG_FORMAT)
     logging.getLogger("asyncssh").setLevel(logging.WARNING)
     if as_json:
@@ -34,7 +35,7 @@ def daemon(setting: Setting, as_json: bool) -> None:
     note(f"the engine of cluster {place.config.name} runs; ctrl+c ends it, jobs go on")
 
     async def until_told() -> None:
-        work = asyncio.create_task(run_daemon(place, lock))
+        work = asyncio.create_task(run_daemon(place, store, lock))
         for number in (signal.SIGTERM, signal.SIGINT):
             asyncio.get_running_loop().add_signal_handler(number, work.cancel)
         with contextlib.suppress(asyncio.CancelledError):

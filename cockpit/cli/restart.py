@@ -61,7 +61,7 @@ def _wanted(place: Place, job: Job, source: str) -> Resume | Checkpoint:
         return Resume(source)
     if source.isdecimal():
         return _at_step(place, job, int(source))
-    if not source.startswith("/"):
+    if not source.startswith("/") or "\n" in source:
         raise Failure(f"--from {source}: give newest, nothing, a step, or a path from the root on")
     return checkpoint_at(source)
 

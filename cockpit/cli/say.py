@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import sqlite3
 import sys
 from collections.abc import Sequence
 from typing import Any, NoReturn
@@ -28,7 +30,16 @@ class Failure(Exception):
         self.status = status
 
 
-TROUBLES = (click.ClickException, Failure, ConfigError, StateError, StoreError, BadRequest)
+TROUBLES = (
+    click.ClickException,
+    Failure,
+    ConfigError,
+    StateError,
+    StoreError,
+    BadRequest,
+    sqlite3.Error,
+    OSError,
+)
 """What a command may meet; anything else is a fault of the cockpit and shows its traceback."""
 
 
@@ -72,10 +83,13 @@ def note(text: str) -> None:
 def fail_from(error: Exception, as_json: bool) -> NoReturn:
     """Exit with what went wrong, as one sentence or one JSON object."""
     status, message = _troubles(error)
-    if as_json:
-        put_json({"error": message})
-    else:
-        note(f"cockpit: {message}")
+    try:
+        if as_json:
+            put_json({"error": message})
+        else:
+            note(f"cockpit: {message}")
+    except OSError:
+        os._exit(status)  # Nobody can be told; Python would try once more at its exit.
     sys.exit(status)
 
 
@@ -84,4 +98,6 @@ def _troubles(error: Exception) -> tuple[int, str]:
         context = getattr(error, "ctx", None)
         hint = f" See `{context.command_path} --help`." if context else ""
         return USAGE, f"{error.format_message()}{hint}"
+    if isinstance(error, sqlite3.Error):
+        return USAGE, f"the store cannot be used ({error}); is the disk full?"
     return error.status if isinstance(error, Failure) else USAGE, str(error)

@@ -22,7 +22,10 @@ class Setting:
 
     def config(self) -> Config:
         """Raises ConfigError or Failure."""
-        path = self.config_path or find(Path.cwd())
+        try:
+            path = self.config_path or find(Path.cwd())
+        except FileNotFoundError as error:
+            raise Failure("this directory is gone; change to another, or name -c FILE") from error
         if path is None:
             raise Failure(
                 "there is no cockpit.toml here, above, or in ~/.config/cockpit; write one with "

@@ -170,7 +170,7 @@ def shape(argv: Sequence[str], nodes: int | None, gpus: int | None) -> tuple[int
 
 def _count(topology: Mapping[str, str], name: str, instead: str) -> int:
     value = topology.get(name, "1")
-    if not value.isdecimal():
+    if not value.isdecimal() or len(value) > 6:
         raise BadRequest(
             f"torchrun's --{name} {value}: the cockpit allocates a number; say it, as in {instead}"
         )

@@ -5,7 +5,11 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
+import time
 from pathlib import Path
+
+TRIES = 10
+BETWEEN_TRIES_S = 0.005
 
 
 class EngineLock:
@@ -18,9 +22,7 @@ class EngineLock:
     def acquire(self) -> bool:
         """True if this process holds it from now on."""
         descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+        if not _locked(descriptor):
             os.close(descriptor)
             return False
         os.ftruncate(descriptor, 0)
@@ -32,6 +34,18 @@ class EngineLock:
         if self._descriptor is not None:
             os.close(self._descriptor)
             self._descriptor = None
+
+
+def _locked(descriptor: int) -> bool:
+    """Tried for a moment: whoever only asks for the holder has the lock for some microseconds."""
+    for _ in range(TRIES):
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            time.sleep(BETWEEN_TRIES_S)
+        else:
+            return True
+    return False
 
 
 def holder(path: Path) -> int | None:

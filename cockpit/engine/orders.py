@@ -12,7 +12,7 @@ from cockpit.core.request import BadRequest, Request
 from cockpit.engine import records
 from cockpit.engine.store import Order
 
-_MALFORMED = (ValueError, TypeError, KeyError, AttributeError)
+_MALFORMED = (OverflowError, ValueError, TypeError, KeyError, AttributeError)
 """What reading a body of the wrong shape raises."""
 OrderEvent = JobSubmitted | CancelOrdered | RestartOrdered
 

@@ -21,8 +21,10 @@ class StatePaths:
 
     @classmethod
     def of(cls, cluster: str, environ: Mapping[str, str] = os.environ) -> StatePaths:
-        base = Path(environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state")
-        return cls(base / "cockpit" / cluster)
+        """A relative XDG_STATE_HOME is ignored, as the XDG base directory specification says."""
+        base = Path(environ.get("XDG_STATE_HOME", ""))
+        home = base if base.is_absolute() else Path.home() / ".local" / "state"
+        return cls(home / "cockpit" / cluster)
 
     @property
     def store(self) -> Path:
@@ -76,3 +78,5 @@ class StatePaths:
                 f"{self.root} can be written by others; run `chmod 700 {self.root}` "
                 "or set XDG_STATE_HOME to a directory of your own"
             )
+        if found.st_mode & (stat.S_IRWXG | stat.S_IRWXO):
+            self.root.chmod(0o700)

@@ -7,6 +7,7 @@ consumes orders, each in the transaction that writes the jobs it changed.
 from __future__ import annotations
 
 import math
+import os
 import sqlite3
 import time
 from collections.abc import Iterable, Iterator, Sequence
@@ -267,9 +268,11 @@ def _unreadable(path: Path, error: sqlite3.DatabaseError) -> StoreError:
 
 
 def _connect(path: Path) -> sqlite3.Connection:
+    """For its owner alone: SQLite gives the files beside it the mode of the first."""
     try:
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
         return sqlite3.connect(path, timeout=BUSY_S, isolation_level=None)
-    except sqlite3.OperationalError as error:
+    except (OSError, sqlite3.OperationalError) as error:
         raise StoreError(f"{path} cannot be opened ({error}); see who owns it") from error
 
 

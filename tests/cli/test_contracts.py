@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
+import os
+import subprocess
+import sys
+import threading
 from dataclasses import replace
 from pathlib import Path
 
@@ -254,3 +259,46 @@ def test_nodes_that_do_not_answer_are_status_255(desk: Desk, tmp_path: Path) -> 
         "b": "unreachable",
     }
     assert all(row["error"] for row in answer.lines)
+
+
+def test_answers_that_nobody_can_take_end_in_a_sentence(desk: Desk) -> None:
+    with open("/dev/full", "w") as full:
+        ended = subprocess.run(
+            [sys.executable, "-m", "cockpit", "ps"],
+            cwd=desk.root,
+            env=desk.environment(),
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+    assert ended.returncode == 2
+    assert "No space left" in ended.stderr
+    assert "Traceback" not in ended.stderr
+
+
+def test_two_inventories_of_one_name_do_not_share_a_queue(desk: Desk) -> None:
+    assert desk.run("ps").status == 0
+    other = desk.root / "other"
+    other.mkdir()
+    (other / "cockpit.toml").write_text((desk.root / "cockpit.toml").read_text())
+    refused = desk.run("ps", cwd=other)
+    assert refused.status == 2
+    assert "has a cluster of the same name" in refused.err
+    (desk.root / "cockpit.toml").rename(desk.root / "moved.toml")
+    assert desk.run("ps", cwd=other).status == 0
+
+
+def test_who_asks_for_the_engine_keeps_none_from_starting(desk: Desk) -> None:
+    desk.paths.make()
+    lock = EngineLock(desk.paths.lock)
+    assert lock.acquire()
+    lock.release()
+    reader = os.open(desk.paths.lock, os.O_RDWR)
+    fcntl.flock(reader, fcntl.LOCK_SH)
+    timer = threading.Timer(0.01, os.close, [reader])
+    timer.start()
+    assert lock.acquire()
+    timer.join()
+    lock.release()
