@@ -38,18 +38,15 @@ class Draft:
 
 LABELS: Mapping[str, tuple[str, str]] = {
     "command": ("command", "train.py --lr 3e-4"),
-    "nodes": ("nodes", "1, or what torchrun's own options say"),
-    "gpus": ("GPUs a node", "1; CPU slots where there is no GPU"),
+    "nodes": ("nodes", "1, or as torchrun's options say"),
+    "gpus": ("GPUs a node", "1; CPU slots if there is no GPU"),
     "name": ("name", "the script's, if empty"),
-    "workdir": (
-        "workdir",
-        "/absolute/path on the nodes; the inventory's or the one here, if empty",
-    ),
+    "workdir": ("workdir", "the inventory's, else this one"),
     "env": ("env", "KEY=value KEY2='with spaces'"),
     "python": ("python", "the inventory's, if empty"),
     "venv": ("venv", "/absolute/path, activated first"),
     "setup": ("setup", "module load cuda; ulimit -n 65536"),
-    "checkpoint_dir": ("checkpoints", "/absolute/path; one of the run's own, if empty"),
+    "checkpoint_dir": ("checkpoints", "a directory of the run's own"),
     "grace_s": ("grace (s)", "30"),
 }
 """Field -> label and what stands in it while it is empty, in the order of the form."""

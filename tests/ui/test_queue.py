@@ -18,6 +18,7 @@ def test_a_row_is_what_squeue_would_say() -> None:
     found = lab()
     row = job_row(found, found.jobs[1], "A")
     assert (row.id, row.state, row.time, row.shape) == ("1", "R", "50:00", "2x8")
+    assert job_row(found, found.jobs[3], "C").time == "0:00"
     assert row.place == "gpu[1-2]"
     assert job_row(found, found.jobs[3], "C").place.startswith("(Resources: needs 2x8")
     assert matches(row, "LLAMA gpu")
@@ -84,6 +85,28 @@ async def test_the_filter_narrows_and_esc_shows_all_again() -> None:
         await pilot.press("escape")
         assert table.row_count == 5
         assert table.has_focus
+
+
+async def test_esc_clears_a_filter_that_was_kept_before_it_goes_back() -> None:
+    async with cockpit(MemoryModel()) as pilot:
+        await pilot.press("2", "slash", *"zzz", "enter")
+        table = pilot.app.screen.query_one(JobTable)
+        await until_seen(pilot, "filter: zzz   Esc clears")
+        await until_seen(pilot, "Press Esc to show all again")
+        await until_seen(pilot, "Esc all")
+        assert table.row_count == 0
+        await pilot.press("escape")
+        assert isinstance(pilot.app.screen, QueueScreen)
+        await until(pilot, lambda: table.row_count == 5)
+        assert "filter: zzz" not in screen(pilot.app)
+        await pilot.press("escape")
+        assert not isinstance(pilot.app.screen, QueueScreen)
+
+
+async def test_the_order_of_jobs_is_in_the_help() -> None:
+    async with cockpit(MemoryModel()) as pilot:
+        await pilot.press("2", "question_mark")
+        await until_seen(pilot, "Jobs that live stand first, by number")
 
 
 async def test_the_columns_follow_the_width() -> None:

@@ -6,8 +6,10 @@ from dataclasses import replace
 
 from cockpit.core.cluster import LinkState
 from cockpit.ui.tally import tally
-from cockpit.ui.widgets.top_line import line
+from cockpit.ui.widgets.top_line import TopLine, line
 from tests.ui.lab import cluster, gpu, job, lab, node
+from tests.ui.model import MemoryModel
+from tests.ui.seen import cockpit, screen, until, until_seen
 
 
 def test_every_gpu_is_counted_once() -> None:
@@ -48,3 +50,26 @@ def test_the_top_line_keeps_its_width_and_its_alert() -> None:
         assert len(text) <= width
         assert "▲ the store is full" in text
         assert text.endswith("14:02")
+
+
+def test_an_alert_that_does_not_fit_has_lines_of_its_own() -> None:
+    alert = "the engine ended: quit and start the cockpit again, for nothing is followed now"
+    for width in (30, 60, 80, 120):
+        top, *below = line("lab", tally(lab(), alert), "14:02", width).plain.splitlines()
+        assert top.endswith("14:02")
+        assert all(len(row) <= width for row in below)
+        assert alert in " ".join(row.strip() for row in below) or width == 30
+    assert len(below) == 1
+    cut = line("lab", tally(lab(), alert * 20), "14:02", 60).plain.splitlines()
+    assert len(cut) == 4
+    assert cut[-1].endswith("…")
+
+
+async def test_the_screen_makes_room_for_an_alert_and_takes_it_back() -> None:
+    model = MemoryModel()
+    async with cockpit(model) as pilot:
+        model.alert = "the engine ended: quit and start the cockpit again"
+        await until_seen(pilot, "▲ the engine ended: quit and start the cockpit again  +2 more")
+        assert pilot.app.screen.query_one(TopLine).size.height == 2
+        model.alert = ""
+        await until(pilot, lambda: "quit and start" not in screen(pilot.app))

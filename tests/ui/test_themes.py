@@ -5,7 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from textual.color import Color
 
+from cockpit.ui.app import CockpitApp
+from cockpit.ui.contrast import GROUNDS, INKS, contrast
 from cockpit.ui.themes import BadTheme, directories, load, parse
 from tests.ui.model import MemoryModel
 from tests.ui.seen import cockpit
@@ -56,3 +59,15 @@ async def test_the_cockpit_wears_every_theme(theme: str) -> None:
         await pilot.press("2")
         assert pilot.app.theme == theme
         assert "job-1" in pilot.app.theme_variables
+
+
+def test_the_colours_of_every_theme_can_be_read_on_its_grounds() -> None:
+    app = CockpitApp(MemoryModel())
+    for theme in app.available_themes:
+        app.theme = theme
+        colours = app.get_css_variables()
+        if app.current_theme.ansi:
+            continue
+        for ink in INKS:
+            found = [contrast(Color.parse(colours[ink]), Color.parse(colours[g])) for g in GROUNDS]
+            assert min(found) >= 4.4, (theme, ink, found)

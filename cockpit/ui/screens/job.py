@@ -44,7 +44,7 @@ class JobScreen(Framed):
     """Draws one panel at a time; the others cost nothing."""
 
     TAB = "job"
-    CONTEXTS = (Context.LOGS, Context.JOB, Context.JOBS, Context.EVERYWHERE)
+    CONTEXTS = (Context.JOB, Context.LOGS, Context.JOBS, Context.EVERYWHERE)
     BINDINGS: ClassVar[list[BindingType]] = bindings(Context.JOB)
     DEFAULT_CSS = "JobScreen ContentSwitcher { height: 1fr; }"
 
@@ -71,7 +71,7 @@ class JobScreen(Framed):
     @property
     def contexts(self) -> tuple[Context, ...]:
         first = (Context.SEARCH,) if self.panel == "logs" and self._is_searching else ()
-        return (*first, *KEYS[self.panel], Context.JOB, Context.JOBS, Context.EVERYWHERE)
+        return (*first, Context.JOB, *KEYS[self.panel], Context.JOBS, Context.EVERYWHERE)
 
     @property
     def _is_searching(self) -> bool:

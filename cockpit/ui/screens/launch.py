@@ -6,15 +6,18 @@ import getpass
 import os
 from dataclasses import replace
 
-from textual import on
+from textual import events, on
 from textual.app import ComposeResult
 from textual.containers import Container, Horizontal, VerticalScroll
 from textual.content import Content
 from textual.message import Message
+from textual.timer import Timer
 from textual.widgets import Input, Static
+from textual.widgets.input import Selection
 
 from cockpit.core.allocate import Shortage, allocate
 from cockpit.core.cluster import Cluster
+from cockpit.core.command import replaced
 from cockpit.core.launch_plan import preview
 from cockpit.core.request import BadRequest, Request
 from cockpit.core.text import visible
@@ -25,6 +28,20 @@ from cockpit.ui.screens.frame import Framed
 
 SHOWN_RUN = "<run id>"
 """Stands for the run id that is made when the job is queued."""
+SOON_S = 0.1
+"""Seconds after a key until the commands are those of what was typed."""
+
+
+class Field(Input):
+    """One line of the form; all of it is selected, and its beginning shown, when it is entered."""
+
+    def __init__(self, typed: str, hint: str, name: str) -> None:
+        super().__init__(typed, placeholder=hint, id=name, compact=True, select_on_focus=False)
+        self.selection = Selection(len(typed), 0)
+
+    def on_focus(self, event: events.Focus) -> None:
+        if not event.from_app_focus:
+            self.selection = Selection(len(self.value), 0)
 
 
 class LaunchScreen(Framed):
@@ -66,6 +83,8 @@ class LaunchScreen(Framed):
         super().__init__(model)
         self._draft = draft
         self._shown = ""
+        self._later: Timer | None = None
+        """Looks at what was typed in the meantime."""
 
     def body(self) -> ComposeResult:
         with Container(id="sides"):
@@ -74,7 +93,7 @@ class LaunchScreen(Framed):
                     label, hint = LABELS[field]
                     with Horizontal(classes="row"):
                         yield Static(label, classes="label", markup=False)
-                        yield Input(typed, placeholder=hint, id=field, compact=True)
+                        yield Field(typed, hint, field)
                     yield Static("", id=f"wrong-{field}", classes="wrong", markup=False)
             with VerticalScroll(id="preview"):
                 yield Static(id="commands")
@@ -90,17 +109,19 @@ class LaunchScreen(Framed):
         self._preview()
 
     @on(Input.Changed)
-    def _typed(self, event: Input.Changed) -> None:
-        if event.input.id is None or self._draft == (typed := self._read()):
-            return
-        self._draft = typed
-        self._preview()
+    def _typed(self) -> None:
+        """A look costs more than a key, so that keys typed fast share one."""
+        self._later = self._later or self.set_timer(SOON_S, self._preview)
 
     def _read(self) -> Draft:
         typed = {field: self.query_one(f"#{field}", Input).value for field in LABELS}
         return replace(self._draft, **typed)
 
     def _preview(self) -> None:
+        """Of what stands in the form now."""
+        if self._later is not None:
+            self._later.stop()
+        self._later, self._draft = None, self._read()
         wrong = problems(self._draft)
         for field in LABELS:
             line = self.query_one(f"#wrong-{field}", Static)
@@ -134,27 +155,30 @@ class LaunchScreen(Framed):
         named = "" if self._draft.name else " (from the command)"
         words = f"{request.name}{named}, {request.shape}: these commands would run"
         head = Content.styled(visible(words), "bold")
-        return Content("\n").join([place, head, *(Content(visible(line)) for line in lines)])
+        told = replaced(request.argv, request.nodes, request.gpus)
+        notes = [Content.styled(visible(line), "$warning") for line in told]
+        return Content("\n").join([place, *notes, head, *(Content(visible(one)) for one in lines)])
 
     def action_next_field(self) -> None:
+        """Keys typed ahead reach the last field before the job is queued."""
         if self.focused is not None and self.focused.id == list(LABELS)[-1]:
-            self.action_submit()
+            self.focused.call_later(self.action_submit)
         else:
             self.focus_next(Input)
 
     def action_submit(self) -> None:
-        wrong = problems(self._read())
+        self._preview()
+        wrong = problems(self._draft)
         if wrong:
             self.query_one(f"#{next(field for field in LABELS if field in wrong)}").focus()
             self.app.bell()
             return
-        draft = self._read()
         try:
-            request = request_of(draft, self.model.new_run(), getpass.getuser(), os.getcwd())
+            request = request_of(self._draft, self.model.new_run(), getpass.getuser(), os.getcwd())
         except BadRequest:
             self.app.bell()  # The preview says why.
             return
-        self.post_message(self.Submitted(draft, request))
+        self.post_message(self.Submitted(self._draft, request))
 
     def action_back(self) -> None:
         self.post_message(self.Left(self._read()))

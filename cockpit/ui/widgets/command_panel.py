@@ -12,6 +12,7 @@ from textual.content import Content
 from textual.widgets import Static
 
 from cockpit.core.cluster import Cluster
+from cockpit.core.command import replaced
 from cockpit.core.jobs import Job
 from cockpit.core.launch_plan import commands, preview
 from cockpit.core.request import BadRequest
@@ -50,8 +51,11 @@ def _facts(cluster: Cluster, job: Job) -> Iterable[Content]:
 def _commands(cluster: Cluster, job: Job) -> Iterable[Content]:
     try:
         lines = commands(cluster, job) if job.parts else preview(cluster, job.request)
+        told = replaced(job.request.argv, job.request.nodes, job.request.gpus)
     except BadRequest as error:
         yield Content.assemble(("no commands: ", "$warning"), visible(str(error)))
         return
+    for note in told:
+        yield Content.styled(visible(note), "$warning")
     for line in lines:
         yield Content.assemble((line, "bold $secondary" if line.startswith("#") else ""))

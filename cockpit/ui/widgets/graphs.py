@@ -24,6 +24,8 @@ from cockpit.ui.widgets.curves import LEAST_HEIGHT, SINGLE, draw
 LOOK_S = 0.4
 """Seconds between two looks at the points."""
 
+ROOMY = 16
+"""Lines from which all graphs are shown at once."""
 _STROKES = re.compile(f"[\u2801-\u28ff{SINGLE}]+")
 
 
@@ -185,7 +187,7 @@ class Graphs(Container, can_focus=True):
         self._arrange()
 
     def _arrange(self) -> None:
-        self.set_class(self.zoomed or self.size.height < 18 or self.size.width < 60, "-alone")
+        self.set_class(self.zoomed or self.size.height < ROOMY or self.size.width < 60, "-alone")
         everyone, shown = list(self.query(Graph)), self.graphs
         chosen = everyone[self.chosen] if everyone[self.chosen] in shown else shown[0]
         for graph in everyone:
