@@ -49,7 +49,7 @@ async def test_a_log_to_which_nothing_will_be_added_is_not_followed(tmp_path: Pa
         told.model.alert = "the engine ended: quit and start the cockpit again"
         cluster = told.model.cluster
         told.model.cluster = replace(cluster, now=Moment(WALL + 1, MONO + 1))
-        await told.until(lambda: "not followed: the engine ended" in told.status)
+        await told.until(lambda: told.status == "■ no engine follows it, 3,403 lines")
         told.model.alert = ""
         told.change(state=JobState.COMPLETED, ended=WALL, code=0)
         await told.until(lambda: told.status == "■ complete, 3,403 lines")

@@ -15,12 +15,16 @@ from textual.timer import Timer
 from textual.widgets import Static
 
 from cockpit.core.text import visible
-from cockpit.ui.actions import Context, bindings
+from cockpit.ui.actions import Context, bindings, of
 from cockpit.ui.describe import Fact
 from cockpit.ui.dialogs.facts import table
 
 CALM_S = 0.3
 """Seconds without another key after which a key is an answer and no part of a word."""
+MEANT = frozenset(
+    key for action in of([Context.DIALOG, Context.CHOICE, Context.LEAVE]) for key in action.keys
+)
+"""Keys that say something to a question; any other one shows that a word is being typed."""
 
 
 class Ask(ModalScreen[bool]):
@@ -59,6 +63,8 @@ class Ask(ModalScreen[bool]):
         """Monotonic seconds of the newest key."""
         self._is_hasty = False
         """That key came right after another one."""
+        self._is_word = False
+        """One of the keys that came without a pause means nothing here."""
         self._awaited: Timer | None = None
         """Ends in the answer that was given, if no other key comes."""
 
@@ -91,6 +97,7 @@ class Ask(ModalScreen[bool]):
             return False
         if key.time > self._pressed:
             self._is_hasty = key.time - self._pressed < CALM_S
+            self._is_word = (self._is_hasty and self._is_word) or key.key not in MEANT
             self._pressed = key.time
             if self._awaited is not None:
                 self._awaited.stop()
@@ -98,8 +105,10 @@ class Ask(ModalScreen[bool]):
         return True
 
     def answer(self, act: Callable[[], None]) -> None:
-        """At once after a pause; in fast typing only if nothing more is typed."""
-        if self._is_hasty:
+        """At once after a pause; in fast typing only if nothing else is typed."""
+        if self._is_word:
+            self.app.bell()
+        elif self._is_hasty:
             self._awaited = self.set_timer(CALM_S, act)
         else:
             act()

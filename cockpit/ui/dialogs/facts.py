@@ -15,17 +15,18 @@ from cockpit.ui.describe import Fact
 from cockpit.ui.wrapping import wrapped
 
 
-class _Words:
-    """A text that wraps itself in whatever room the table gives it."""
+class Words:
+    """Lines that wrap themselves in whatever room they are given."""
 
-    def __init__(self, text: str) -> None:
-        self._text = text
+    def __init__(self, lines: Sequence[str]) -> None:
+        self._lines = lines
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        yield Text("\n".join(wrapped(self._text, options.max_width)))
+        rows = (row for line in self._lines for row in wrapped(line, options.max_width))
+        yield Text("\n".join(rows))
 
     def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
-        return Measurement(1, max(1, cell_len(self._text)))
+        return Measurement(1, max(1, 1, *map(cell_len, self._lines)))
 
 
 def table(facts: Sequence[Fact]) -> Table:
@@ -34,5 +35,5 @@ def table(facts: Sequence[Fact]) -> Table:
     grid.add_column(no_wrap=True, max_width=24)
     grid.add_column()
     for label, words in facts:
-        grid.add_row(Text(visible(label), "dim"), _Words(visible(words)))
+        grid.add_row(Text(visible(label), "dim"), Words([visible(words)]))
     return grid

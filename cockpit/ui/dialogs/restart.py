@@ -18,6 +18,7 @@ from cockpit.core.text import visible
 from cockpit.ui import wording
 from cockpit.ui.actions import Context, bindings
 from cockpit.ui.dialogs.ask import Ask
+from cockpit.ui.dialogs.facts import Words
 from cockpit.ui.dialogs.stop import at_stake
 from cockpit.ui.model import Found, Model, Unavailable
 
@@ -161,7 +162,7 @@ class Restart(Ask):
         mark, style = ("▸ ", "bold") if is_chosen else ("  ", "")
         return Content.styled(visible(f"{mark}{words}"), style)
 
-    def _commands(self) -> Content:
+    def _commands(self) -> Content | Words:
         if self._looked is None:
             return Content("")
         chosen = None if self._chosen is None else self._found[self._chosen]
@@ -170,7 +171,7 @@ class Restart(Ask):
             lines = preview_restart(self._model.cluster, self._job, resume)
         except BadRequest as error:
             return Content.styled(visible(f"✗ {error}"), "$error")
-        return Content("\n".join(visible(line) for line in lines))
+        return Words([visible(line) for line in lines])
 
 
 class RestartNow(Ask):

@@ -122,7 +122,7 @@ class JobScreen(Framed):
         """Why no line will be added to the log that is shown; empty while some may be."""
         if job.state.is_over or self.attempt < job.attempt:
             return "complete"
-        return f"not followed: {self.model.alert}" if ENGINE in self.model.alert else ""
+        return "no engine follows it" if ENGINE in self.model.alert else ""
 
     def open(self, panel: str) -> None:
         """Show a panel and give it the keys."""
