@@ -11,7 +11,7 @@ import os
 import sqlite3
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -270,7 +270,10 @@ def _unreadable(path: Path, error: sqlite3.DatabaseError) -> StoreError:
 def _connect(path: Path) -> sqlite3.Connection:
     """For its owner alone: SQLite gives the files beside it the mode of the first."""
     try:
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+        # Only where there is none: a process that closes a file loses all its locks on it, those
+        # of its other connections too, and the next to leave deletes the log they write to.
+        with suppress(FileExistsError):
+            os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
         return sqlite3.connect(path, timeout=BUSY_S, isolation_level=None)
     except (OSError, sqlite3.OperationalError) as error:
         raise StoreError(f"{path} cannot be opened ({error}); see who owns it") from error

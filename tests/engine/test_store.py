@@ -6,6 +6,8 @@ import math
 import random
 import shutil
 import sqlite3
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
@@ -252,3 +254,22 @@ def test_a_copy_that_was_made_while_it_was_open_can_be_opened(path: Path, store:
         shutil.copy(f"{path}{suffix}", path.with_name(f"copy.sqlite{suffix}"))
     with closing(Store(path.with_name("copy.sqlite"))) as copy:
         assert len(copy.orders()) == 1
+
+
+def test_a_command_that_leaves_takes_nothing_from_a_screen_that_has_the_store_open_twice(
+    path: Path, store: Store
+) -> None:
+    command = (
+        "import sys; from pathlib import Path; from cockpit.engine.store import Store; "
+        "store = Store(Path(sys.argv[1])); print(len(store.history())); store.close()"
+    )
+
+    def lines_seen_by_a_command() -> str:
+        argv = [sys.executable, "-c", command, str(path)]
+        return subprocess.run(argv, check=True, capture_output=True, text=True).stdout
+
+    with closing(Store(path)) as engine:
+        for count in (1, 2, 3):
+            with engine.transaction():
+                engine.add_history([Line(1.0, None, "happened")])
+            assert lines_seen_by_a_command() == f"{count}\n"
