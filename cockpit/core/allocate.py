@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from cockpit.core.cluster import Cluster, LinkState, Node, Unit
+from cockpit.core.cluster import Cluster
 from cockpit.core.figures import counted
 from cockpit.core.jobs import Part
+from cockpit.core.outlook import Room, Rooms
 from cockpit.core.request import Request
+from cockpit.core.rooms import GONE, look
 
-COMING_S = 30.0
-"""Seconds that a node may take to connect and to be read before the queue stops waiting for it."""
+_Units = Sequence[tuple[str, int]]
+"""(id, index) of each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,17 +37,22 @@ def allocate(
 
     `home` must be the node of rank 0 (a checkpoint lies there); `prefer` are nodes to take first.
     """
-    if home is not None and not _is_up(cluster, home):
-        reason = f"NodeDown: {home} holds its checkpoint and {_why(cluster, home)}"
-        return Shortage(reason, blocks=_is_coming(cluster, home))
-    free = {node.name: _free(cluster, node) for node in cluster.nodes.values()}
-    fitting = [name for name, units in free.items() if len(units) >= request.gpus]
+    return place(look(cluster).rooms, cluster.now.mono, request, home, prefer)
+
+
+def place(
+    rooms: Rooms, mono: float, request: Request, home: str | None, prefer: Sequence[str]
+) -> tuple[Part, ...] | Shortage:
+    """As `allocate`, where the room on each node is known already; `mono` is monotonic seconds."""
+    if home is not None and (home not in rooms or not rooms[home].is_up):
+        why = rooms[home].why if home in rooms else GONE
+        coming = home in rooms and rooms[home].coming_until > mono
+        return Shortage(f"NodeDown: {home} holds its checkpoint and {why}", blocks=coming)
+    fitting = [name for name, room in rooms.items() if len(room.free) >= request.gpus]
     if len(fitting) >= request.nodes and (home is None or home in fitting):
-        names = _choose(list(cluster.nodes), fitting, free, request, home, prefer)
-        return tuple(
-            _part(rank, name, free[name][: request.gpus]) for rank, name in enumerate(names)
-        )
-    return _shortage(cluster, request, free, home)
+        free = {name: room.free for name, room in rooms.items()}
+        return _parts(fitting, free, request, home, prefer)
+    return _shortage(rooms, mono, request, home)
 
 
 def sketch(
@@ -55,114 +62,68 @@ def sketch(
     placed = allocate(cluster, request, home, prefer)
     if isinstance(placed, tuple):
         return placed
-    sizes = {node.name: list(node.units) for node in cluster.nodes.values()}
-    large = [name for name, units in sizes.items() if len(units) >= request.gpus]
-    enough = large if len(large) >= request.nodes else list(sizes)
-    names = _choose(list(sizes), enough, sizes, request, home, prefer)
-    return tuple(_part(rank, name, sizes[name][: request.gpus]) for rank, name in enumerate(names))
-
-
-def occupied(cluster: Cluster, node: Node) -> Mapping[str, str]:
-    """Unit -> who or what keeps it from being allocated, in words."""
-    return {**_strangers(cluster, node), **_held(cluster, node)}
-
-
-def _held(cluster: Cluster, node: Node) -> Mapping[str, str]:
-    """Units of our own jobs, which become free when those end."""
-    return {
-        unit: f"job {job.id}"
-        for job in cluster.jobs.values()
-        if job.state.holds_units
-        for part in job.parts
-        if part.node == node.name
-        for unit in part.units
+    whole = {
+        name: [(unit.id, unit.index) for unit in node.units] for name, node in cluster.nodes.items()
     }
+    large = [name for name, units in whole.items() if len(units) >= request.gpus]
+    enough = large if len(large) >= request.nodes else list(whole)
+    return _parts(enough, whole, request, home, prefer)
 
 
-def _strangers(cluster: Cluster, node: Node) -> Mapping[str, str]:
-    """Units that are in use or sick, whatever our own jobs do."""
-    taken: dict[str, str] = {}
-    ours = {job.run for job in cluster.jobs.values()}
-    for lease in node.reading.leases if node.reading else ():
-        if lease.run not in ours:
-            taken[lease.unit] = f"{lease.user or 'someone'}'s cockpit ({lease.name or lease.run})"
-    for unit in node.units:
-        if unit.gpu and (words := _gpu_trouble(unit, ours)):
-            taken.setdefault(unit.id, words)
-    return taken
-
-
-def _gpu_trouble(unit: Unit, ours: set[str]) -> str:
-    assert unit.gpu is not None
-    if unit.gpu.error:
-        return f"sick: {unit.gpu.error}"
-    for process in unit.gpu.processes:
-        if process.run is None:
-            return f"{process.user or 'someone'} (pid {process.pid})"
-        if process.run.partition("/")[0] not in ours:
-            return f"{process.user or 'someone'}'s cockpit job (pid {process.pid})"
-    return ""
-
-
-def _free(cluster: Cluster, node: Node) -> list[Unit]:
-    if not node.is_up:
-        return []
-    taken = occupied(cluster, node)
-    return [unit for unit in node.units if unit.id not in taken]
-
-
-def _choose(
-    order: list[str],
-    fitting: list[str],
-    free: Mapping[str, list[Unit]],
+def _parts(
+    fitting: Sequence[str],
+    units: Mapping[str, _Units],
     request: Request,
     home: str | None,
     prefer: Sequence[str],
-) -> list[str]:
+) -> tuple[Part, ...]:
     """The tightest nodes first, so that whole nodes stay whole; ranks follow the inventory."""
+    order = {name: at for at, name in enumerate(units)}
 
     def tightness(name: str) -> tuple[bool, bool, int, int]:
-        return name != home, name not in prefer, len(free[name]), order.index(name)
+        return name != home, name not in prefer, len(units[name]), order[name]
 
     chosen = sorted(fitting, key=tightness)[: request.nodes]
-    return sorted(chosen, key=lambda name: (name != home, order.index(name)))
+    ranked = sorted(chosen, key=lambda name: (name != home, order[name]))
+    return tuple(_part(rank, name, units[name][: request.gpus]) for rank, name in enumerate(ranked))
 
 
-def _part(rank: int, node: str, units: Sequence[Unit]) -> Part:
-    return Part(node, rank, tuple(u.id for u in units), tuple(u.index for u in units))
+def _part(rank: int, node: str, units: _Units) -> Part:
+    return Part(node, rank, tuple(unit for unit, _ in units), tuple(index for _, index in units))
 
 
-def _shortage(
-    cluster: Cluster, request: Request, free: Mapping[str, list[Unit]], home: str | None
-) -> Shortage:
-    kind = _kind(cluster)
-    sizes = {node.name: len(node.units) for node in cluster.nodes.values()}
-    reachable = {name for name in sizes if _is_up(cluster, name)}
+def _shortage(rooms: Rooms, mono: float, request: Request, home: str | None) -> Shortage:
+    sizes = {name: room.size for name, room in rooms.items()}
     possible = [name for name, size in sizes.items() if size >= request.gpus]
-    known = all(node.units for node in cluster.nodes.values())
-    if known and len(possible) < request.nodes:
-        return Shortage(never_fits(request, sizes, kind), blocks=False, never=True)
-    if len([name for name in possible if name in reachable]) < request.nodes:
-        down = [f"{name} {_why(cluster, name)}" for name in sizes if name not in reachable]
-        coming = any(_is_coming(cluster, name) for name in sizes)
-        if coming:
-            return Shortage(f"Connecting: {len(reachable)}/{len(sizes)} nodes are up", blocks=True)
+    if all(sizes.values()) and len(possible) < request.nodes:
+        reason = never_fits(request, sizes, _kind(rooms))
+        return Shortage(reason, blocks=False, never=True)
+    up = [name for name, room in rooms.items() if room.is_up]
+    if len([name for name in possible if rooms[name].is_up]) < request.nodes:
+        if any(room.coming_until > mono for room in rooms.values()):
+            return Shortage(f"Connecting: {len(up)}/{len(rooms)} nodes are up", blocks=True)
+        down = [f"{name} {room.why}" for name, room in rooms.items() if not room.is_up]
         return Shortage(f"NodeDown: needs {request.shape}; {'; '.join(down)}", blocks=False)
-    counts = [len(units) for name, units in free.items() if name in reachable]
-    some = " + ".join(f"1x{count}" for count in sorted(counts, reverse=True) if count)
-    reason = f"Resources: needs {request.shape} {kind}s, free {some or 'none'}{_takers(cluster)}"
-    reason = f"{reason}; {home} must have room" if home else reason
-    return Shortage(reason, blocks=_has_room_later(cluster, request, home))
+    counts = sorted((len(rooms[name].free) for name in up), reverse=True)
+    some = " + ".join(f"1x{count}" for count in counts if count) or "none"
+    reason = f"Resources: needs {request.shape} {_kind(rooms)}s, free {some}{_takers(rooms)}"
+    missing = _missing(rooms, request)
+    rest = [*missing, *([f"{home} must have room"] if home else [])]
+    return Shortage("; ".join([reason, *rest]), _has_room_later(rooms, request, home))
 
 
-def _has_room_later(cluster: Cluster, request: Request, home: str | None) -> bool:
+def _missing(rooms: Rooms, request: Request) -> list[str]:
+    """Nodes that would be large enough, were all their GPUs to be seen."""
+    return [
+        f"{name} shows {room.shown} of {room.size} GPUs"
+        for name, room in rooms.items()
+        if room.is_up and room.shown < request.gpus <= room.size
+    ]
+
+
+def _has_room_later(rooms: Rooms, request: Request, home: str | None) -> bool:
     """Whether it would fit once our own jobs end, with strangers and sick GPUs as they are."""
-    roomy: set[str] = set()
-    for node in cluster.nodes.values():
-        strangers = _strangers(cluster, node)
-        ours = [unit for unit in node.units if unit.id not in strangers]
-        if node.is_up and len(ours) >= request.gpus:
-            roomy.add(node.name)
+    roomy = {name for name, room in rooms.items() if room.later >= request.gpus}
     return len(roomy) >= request.nodes and (home is None or home in roomy)
 
 
@@ -177,44 +138,12 @@ def never_fits(request: Request, sizes: Mapping[str, int], kind: str) -> str:
     )
 
 
-def _kind(cluster: Cluster) -> str:
-    has_gpu = any(unit.gpu for node in cluster.nodes.values() for unit in node.units)
-    return "GPU" if has_gpu else "slot"
+def _kind(rooms: Rooms) -> str:
+    return "GPU" if any(room.kind == "gpu" for room in rooms.values()) else "slot"
 
 
-def _takers(cluster: Cluster) -> str:
+def _takers(rooms: Mapping[str, Room]) -> str:
     """Who, other than our own jobs, holds units; two names at most."""
-    words = [
-        f"{who} on {node.name}"
-        for node in cluster.nodes.values()
-        for unit, who in _strangers(cluster, node).items()
-        if unit not in _held(cluster, node)
-    ]
+    words = [who for room in rooms.values() for who in room.takers]
     more = f" and {len(words) - 2} more" if len(words) > 2 else ""
     return f" (taken by {', '.join(words[:2])}{more})" if words else ""
-
-
-def _is_up(cluster: Cluster, name: str) -> bool:
-    node = cluster.nodes.get(name)
-    return node is not None and node.is_up
-
-
-def _is_coming(cluster: Cluster, name: str) -> bool:
-    """Nobody may overtake a job only because its nodes answer later than others at the start."""
-    node = cluster.nodes.get(name)
-    if node is None or node.is_up or node.link not in (LinkState.CONNECTING, LinkState.UP):
-        return False
-    return cluster.now.mono - node.changed.mono < COMING_S
-
-
-def _why(cluster: Cluster, name: str) -> str:
-    node = cluster.nodes.get(name)
-    if node is None:
-        return "is not in the inventory any more"
-    words = {
-        LinkState.CONNECTING: "is being connected",
-        LinkState.UP: "sent no reading yet",
-        LinkState.UNREACHABLE: "does not answer",
-        LinkState.REFUSED: "needs you: " + (node.error or "refused"),
-    }
-    return words[node.link]

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from cockpit.core.jobs import Job
+from cockpit.core.outlook import Outlook
+from cockpit.core.roster import Roster
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,6 +159,8 @@ class Node:
     reading: Reading | None = None
     """The last good one; grey out by its age."""
     read_at: Moment | None = None
+    most_gpus: int = 0
+    """The most GPUs that it ever showed; one that is missing from a reading is not gone for good."""
 
     @property
     def units(self) -> tuple[Unit, ...]:
@@ -170,7 +174,8 @@ class Node:
     @property
     def capacity(self) -> tuple[int, str]:
         """How many units there are, and of which kind: `gpu` or `slot`."""
-        return len(self.units), self.units[0].kind if self.units else "slot"
+        units = self.units
+        return len(units), units[0].kind if units else "slot"
 
     @property
     def is_up(self) -> bool:
@@ -185,6 +190,19 @@ class Cluster:
     nodes: Mapping[str, Node] = field(default_factory=dict)
     """In the order of the inventory, which is the order of ranks."""
     jobs: Mapping[int, Job] = field(default_factory=dict)
-    """By the number people type, oldest first."""
+    """By the number people type, oldest first; always a Roster, whatever it was made of."""
     now: Moment = field(default_factory=Moment)
     """The last tick."""
+    began: Moment = field(default_factory=Moment)
+    """When this engine did: since then a node that left the inventory is silent."""
+    outlook: Outlook | None = None
+    """What the last pass over the queue saw."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "jobs", Roster.of(self.jobs))
+
+    @property
+    def roster(self) -> Roster:
+        """`jobs`, with those that matter now at hand."""
+        assert isinstance(self.jobs, Roster)
+        return self.jobs

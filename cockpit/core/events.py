@@ -116,6 +116,8 @@ class Report:
     pids: tuple[tuple[int, int], ...] = ()
     """(global rank, pid)"""
     exit: Exit | None = None
+    message: str = ""
+    """What the node could not read, or how it knows, in words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,11 +129,21 @@ class RunSeen:
 
 @dataclass(frozen=True, slots=True)
 class RunsListed:
-    """Everything that a node knows, after its link came up."""
+    """What a node knows of the attempts that it was asked about, and of all that are not over."""
 
     node: str
     at: Moment
     reports: tuple[Report, ...]
+    of: frozenset[tuple[str, int]] | None = None
+    """The attempts (run, number) that it was asked about; None is all there are."""
+    is_whole: bool = True
+    """Nothing was left out, so that what is absent is not there."""
+
+    def proves_absent(self, run: str, attempt: int) -> bool:
+        """Silence proves nothing, a whole list does."""
+        asked = self.of is None or (run, attempt) in self.of
+        told = any((report.run, report.attempt) == (run, attempt) for report in self.reports)
+        return self.is_whole and asked and not told
 
 
 @dataclass(frozen=True, slots=True)

@@ -129,6 +129,9 @@ class Part:
     pids: Mapping[int, int] = field(default_factory=dict)
     """Global rank -> pid on the node."""
     unsupervised: bool = False
+    """Its supervisor was killed, and its processes live."""
+    doubt: str = ""
+    """Why the node cannot tell how it stands, in words; empty if it can."""
     exit: Exit | None = None
 
 
@@ -212,6 +215,8 @@ class Job:
     """The attempt was told to go: its number is spent. False only while it is being prepared."""
     grace_s: int | None = None
     """Seconds between TERM and KILL of the stop that goes on; None while none does."""
+    stop_at: float | None = None
+    """Monotonic seconds at which that stop began."""
     retry_at: float = 0.0
     """Monotonic seconds before which it is not tried again, after a refusal."""
 

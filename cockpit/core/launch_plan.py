@@ -11,7 +11,7 @@ from cockpit.core.allocate import sketch
 from cockpit.core.cluster import Cluster, Defaults, Node, NodeFacts
 from cockpit.core.command import Command, parse
 from cockpit.core.jobs import Checkpoint, Job, JobState, Part
-from cockpit.core.request import Request
+from cockpit.core.request import BadRequest, Request, is_path
 from cockpit.core.secrets import redacted
 from cockpit.core.text import visible
 
@@ -164,7 +164,11 @@ def _env(job: Job, site: _Site, torchrun: bool) -> dict[str, str]:
 
 
 def _resume(checkpoint: Checkpoint | None) -> Mapping[str, Any] | None:
-    return None if checkpoint is None else {"path": checkpoint.path, "step": checkpoint.step}
+    if checkpoint is None:
+        return None
+    if not is_path(checkpoint.path):
+        raise BadRequest(f"{checkpoint.path!r} must be an absolute path on the nodes, on one line")
+    return {"path": checkpoint.path, "step": checkpoint.step}
 
 
 def preview(cluster: Cluster, request: Request) -> list[str]:
@@ -177,7 +181,7 @@ def preview(cluster: Cluster, request: Request) -> list[str]:
 
 def preview_restart(cluster: Cluster, job: Job, resume: Checkpoint | None) -> list[str]:
     """The commands of the next attempt of a job, as if what is left of it had ended already."""
-    over = {**cluster.jobs, job.id: replace(job, state=JobState.COMPLETED)}
+    over = cluster.roster.with_job(replace(job, state=JobState.COMPLETED))
     home = job.home if resume else None
     parts = sketch(replace(cluster, jobs=over), job.request, home, job.nodes)
     following = replace(job, attempt=job.attempt + 1, parts=parts, resume=resume)

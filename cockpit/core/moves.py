@@ -8,6 +8,7 @@ from cockpit.core.cluster import Cluster
 from cockpit.core.effects import Abort, Effect, ListCheckpoints, Note, Stop
 from cockpit.core.events import Try
 from cockpit.core.jobs import MOVES, After, Exit, Job, JobState, Part, PartState, Resume
+from cockpit.core.rooms import GONE
 from cockpit.core.verdicts import code_of, first_failure, words_of
 
 TEARDOWN_GRACE_S = 1
@@ -15,22 +16,20 @@ TEARDOWN_GRACE_S = 1
 
 
 def with_job(cluster: Cluster, job: Job) -> Cluster:
-    return replace(cluster, jobs={**cluster.jobs, job.id: job})
+    return replace(cluster, jobs=cluster.roster.with_job(job))
 
 
 def find(cluster: Cluster, run: str, attempt: int | None = None) -> Job | None:
     """The job of a run, if the fact is about its current attempt (None: about any)."""
-    for job in cluster.jobs.values():
-        if job.run == run:
-            return job if attempt in (None, job.attempt) else None
-    return None
+    job = cluster.roster.of_run(run)
+    return job if job is not None and attempt in (None, job.attempt) else None
 
 
 def move(job: Job, state: JobState, reason: str = "") -> Job:
-    """Raises ValueError on a move that is not in the table."""
+    """Raises ValueError on a move that is not in the table. What took time before is past."""
     if state not in MOVES[job.state]:
         raise ValueError(f"job {job.id}: {job.state} -> {state} is not a legal move")
-    return replace(job, state=state, reason=reason)
+    return replace(job, state=state, reason=reason, phase="")
 
 
 def with_part(job: Job, part: Part) -> Job:
@@ -46,13 +45,14 @@ def end_part(job: Job, node: str, how: Exit | None) -> Job:
     part = job.part(node)
     if part is None or part.state is PartState.ENDED:
         return job
-    return with_part(job, replace(part, state=PartState.ENDED, exit=how, unsupervised=False))
+    ended = replace(part, state=PartState.ENDED, exit=how, unsupervised=False, doubt="")
+    return with_part(job, ended)
 
 
-def stopping(job: Job, grace_s: int, reason: str, phase: str = "") -> Job:
+def stopping(cluster: Cluster, job: Job, grace_s: int, reason: str, phase: str = "") -> Job:
     """The job on its way to its end; a stop that goes on already may only become harder."""
     if job.state is not JobState.COMPLETING:
-        job = move(job, JobState.COMPLETING)
+        job = replace(move(job, JobState.COMPLETING), stop_at=cluster.now.mono)
     grace = grace_s if job.grace_s is None else min(grace_s, job.grace_s)
     phase = phase or f"stopping, {grace} s grace"
     return replace(job, reason=reason, grace_s=grace, phase=phase)
@@ -88,7 +88,7 @@ def settle(cluster: Cluster, job: Job) -> tuple[Cluster, list[Effect]]:
     failed = first_failure(job)
     if job.state is JobState.RUNNING and failed is not None:
         reason = words_of(job, failed)
-        job = stopping(job, TEARDOWN_GRACE_S, reason, "stopping the other ranks")
+        job = stopping(cluster, job, TEARDOWN_GRACE_S, reason, "stopping the other ranks")
         effects = endings(job)
     if not job.state.holds_units or not job.is_empty:
         return with_job(cluster, job), effects
@@ -108,6 +108,7 @@ def _become(cluster: Cluster, job: Job) -> tuple[Cluster, list[Effect]]:
         attempt=job.spent,
         gone=True,
         grace_s=None,
+        stop_at=None,
         ended=cluster.now.wall,
     )
     match after:
@@ -140,7 +141,8 @@ def look_up(cluster: Cluster, job: Job) -> tuple[Cluster, list[Effect]]:
         return with_job(cluster, replace(job, wanted=None, resume=resume)), []
     node = cluster.nodes.get(job.home or "")
     if node is None or node.facts is None or not node.is_up:
-        reason = f"NodeDown: {job.home} has its checkpoints and does not answer"
+        why = GONE if node is None else "does not answer"
+        reason = f"NodeDown: {job.home} has its checkpoints and {why}"
         return with_job(cluster, replace(job, reason=reason)), []
     directory = checkpoint_directory(cluster, job)
     job = replace(job, reason=f"looking for the newest checkpoint on {node.name}")

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from cockpit.core.cluster import AWAY, Cluster
+from cockpit.core.cluster import Cluster
 from cockpit.core.effects import Effect, Note
 from cockpit.core.events import CancelOrdered, CheckpointsListed, JobSubmitted, RestartOrdered
-from cockpit.core.jobs import After, Exit, Job, JobState, Resume
+from cockpit.core.jobs import After, Checkpoint, Exit, Job, JobState, PartState, Resume
 from cockpit.core.moves import endings, find, forsake, look_up, move, settle, stopping, with_job
+from cockpit.core.request import is_path
 from cockpit.core.starting import undo
+from cockpit.core.trouble import may_be_given_up
 
 LOOK_AGAIN_S = 10.0
 """Seconds until a node that could not list its checkpoints is asked again."""
@@ -38,7 +40,7 @@ def cancelled(cluster: Cluster, event: CancelOrdered) -> Outcome:
             return with_job(cluster, job), [Note(job.id, reason)]
         case JobState.CONFIGURING:
             return undo(cluster, job, After.CANCELLED, reason)
-    job = replace(stopping(job, grace, reason), after=After.CANCELLED)
+    job = replace(stopping(cluster, job, grace, reason), after=After.CANCELLED)
     orders = endings(job)
     if event.forsake:
         job = _forsake(cluster, job)
@@ -48,8 +50,7 @@ def cancelled(cluster: Cluster, event: CancelOrdered) -> Outcome:
 
 def _forsake(cluster: Cluster, job: Job) -> Job:
     for part in job.parts:
-        node = cluster.nodes.get(part.node)
-        if node is None or node.link in AWAY:
+        if part.state is not PartState.ENDED and may_be_given_up(cluster, job, part):
             job = forsake(job, part.node, Exit(None, lost=True, reason="called lost by a person"))
     return job
 
@@ -59,6 +60,9 @@ def restarted(cluster: Cluster, event: RestartOrdered) -> Outcome:
     job = cluster.jobs.get(event.job)
     if job is None:
         return cluster, []
+    if isinstance(event.wanted, Checkpoint) and not is_path(event.wanted.path):
+        words = f"{event.wanted.path!r} must be an absolute path on the nodes, on one line"
+        return cluster, [Note(job.id, f"not restarted: {words}")]
     has_none = event.wanted is Resume.NEWEST and job.home is None
     job = replace(job, wanted=Resume.NOTHING if has_none else event.wanted)
     note: Effect = Note(job.id, "restart ordered")
@@ -68,7 +72,7 @@ def restarted(cluster: Cluster, event: RestartOrdered) -> Outcome:
         case JobState.CONFIGURING:
             return undo(cluster, job, After.RESTARTED, "restart ordered")
         case JobState.RUNNING | JobState.COMPLETING:
-            job = stopping(job, job.request.grace_s, "restart ordered")
+            job = stopping(cluster, job, job.request.grace_s, "restart ordered")
             job = replace(job, after=After.RESTARTED)
             cluster, effects = settle(cluster, job)
             return cluster, [note, *endings(job), *effects]
@@ -93,9 +97,8 @@ def checkpoints_listed(cluster: Cluster, event: CheckpointsListed) -> Outcome:
 def retry_lookups(cluster: Cluster, node: str) -> Outcome:
     """A node came up: restarts that wait for its list of checkpoints ask again."""
     effects: list[Effect] = []
-    for job in cluster.jobs.values():
-        waits = job.state is JobState.PENDING and job.wanted is not None and job.home == node
-        if waits:
+    for job in cluster.roster.lookers():
+        if job.home == node:
             cluster, more = look_up(cluster, job)
             effects += more
     return cluster, effects
@@ -104,9 +107,8 @@ def retry_lookups(cluster: Cluster, node: str) -> Outcome:
 def look_up_again(cluster: Cluster) -> Outcome:
     """Time has passed: lookups that failed are tried again."""
     effects: list[Effect] = []
-    for job in cluster.jobs.values():
-        waits = job.state is JobState.PENDING and job.wanted is not None
-        if waits and 0 < job.retry_at <= cluster.now.mono:
+    for job in cluster.roster.lookers():
+        if 0 < job.retry_at <= cluster.now.mono:
             cluster, more = look_up(cluster, job)
             effects += more
     return cluster, effects

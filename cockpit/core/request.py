@@ -65,7 +65,7 @@ def check(request: Request) -> None:
     if not 0 <= request.grace_s <= 86400:
         raise BadRequest(f"a grace of {request.grace_s} s: give 0 to 86400 seconds")
     for path in (request.workdir, request.submitted_from, request.checkpoint_dir, request.venv):
-        if path is not None and (not path.startswith("/") or _unsafe(path)):
+        if path is not None and not is_path(path):
             raise BadRequest(f"{path!r} must be an absolute path on the nodes, on one line")
     for key, value in request.env.items():
         if not VARIABLE.fullmatch(key) or "\0" in value:
@@ -74,5 +74,6 @@ def check(request: Request) -> None:
         raise BadRequest("a command cannot hold a NUL byte")
 
 
-def _unsafe(path: str) -> bool:
-    return "\0" in path or "\n" in path
+def is_path(text: str) -> bool:
+    """Whether a node can be told it: absolute, and on one line."""
+    return text.startswith("/") and not any(odd in text for odd in "\0\n\r")

@@ -79,7 +79,7 @@ def refused(cluster: Cluster, event: StartRefused) -> Outcome:
 
 def undo(cluster: Cluster, job: Job, after: After, reason: str) -> Outcome:
     """Take back a start on every node; the job is completing until all say it is undone."""
-    job = stopping(job, TEARDOWN_GRACE_S, reason, "undoing the start")
+    job = stopping(cluster, job, TEARDOWN_GRACE_S, reason, "undoing the start")
     job = replace(job, after=after)
     aborts: list[Effect] = [Abort(try_of(job, node)) for node in job.nodes]
     note = Note(job.id, f"not started: {reason}")
@@ -101,10 +101,13 @@ def engine_started(cluster: Cluster, event: EngineStarted) -> Outcome:
     Silence counts from now on, and moments of a clock that a reboot set back count for nothing.
     """
     nodes = {name: replace(node, changed=event.at) for name, node in cluster.nodes.items()}
-    jobs = {number: replace(job, retry_at=0.0) for number, job in cluster.jobs.items()}
-    cluster = replace(cluster, nodes=nodes, jobs=jobs)
+    cluster = replace(cluster, nodes=nodes, began=event.at, outlook=None)
+    for job in cluster.jobs.values():
+        if job.retry_at or job.stop_at is not None:
+            stop_at = None if job.stop_at is None else event.at.mono
+            cluster = with_job(cluster, replace(job, retry_at=0.0, stop_at=stop_at))
     effects: list[Effect] = []
-    for job in jobs.values():
+    for job in cluster.roster.holders():
         if job.state is JobState.CONFIGURING:
             reason = "the engine ended in the middle of its start"
             cluster, more = undo(cluster, job, After.REQUEUED, reason)

@@ -39,10 +39,14 @@ QUIET = (e.MetricsLogged, e.CheckpointLogged, e.PhaseLogged)
 
 def step(cluster: Cluster, event: e.Event) -> Outcome:
     """Fold one event into the cluster, then start whatever now fits."""
-    at = getattr(event, "at", cluster.now)
-    cluster = replace(cluster, now=at)
-    cluster, effects = _HANDLERS[type(event)](cluster, event)
+    cluster, effects = fold(cluster, event)
     if isinstance(event, QUIET):
         return cluster, effects
     cluster, starts = start_what_fits(cluster)
     return cluster, [*effects, *starts]
+
+
+def fold(cluster: Cluster, event: e.Event) -> Outcome:
+    """One event alone: where many come at once, `start_what_fits` need follow only the last."""
+    at = getattr(event, "at", cluster.now)
+    return _HANDLERS[type(event)](replace(cluster, now=at), event)

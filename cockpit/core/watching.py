@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from cockpit.core.cluster import AWAY, Cluster, LinkState
+from cockpit.core.cluster import AWAY, Cluster, LinkState, Node
 from cockpit.core.effects import Confirm, Effect, Note, Stop
 from cockpit.core.events import (
     CheckpointLogged,
@@ -32,7 +32,10 @@ from cockpit.core.moves import (
 )
 from cockpit.core.ordering import look_up_again, retry_lookups
 from cockpit.core.starting import started
+from cockpit.core.trouble import with_trouble
 
+MAX_NAMES = 200
+"""Names of metrics that a job's row keeps, first come; the store keeps them all."""
 LOST_AFTER_S = 600.0
 """Seconds without an answer until a gang's node counts as lost, if all its other nodes are empty."""
 UNDONE_AFTER_S = 120.0
@@ -40,7 +43,10 @@ UNDONE_AFTER_S = 120.0
 _LIVE = frozenset({"prepared", "started", "confirmed", "stopping", "unsupervised"})
 _STARTED = frozenset({"started", "confirmed", "ended"})
 """What a run says of itself only after its go, so that the answer to go may get lost."""
-_HELD_UP = "no answer from "
+_NO_RECORD = (
+    "it left no exit record and nothing of it lives: the node was started anew, "
+    "or its keeper was killed"
+)
 
 Outcome = tuple[Cluster, list[Effect]]
 
@@ -75,7 +81,8 @@ def reading_arrived(cluster: Cluster, event: ReadingArrived) -> Outcome:
     if node is None:
         return cluster, []
     first = node.reading is None or not node.is_up
-    node = replace(node, reading=event.reading, read_at=event.at)
+    most = max(node.most_gpus, len(event.reading.gpus))
+    node = replace(node, reading=event.reading, read_at=event.at, most_gpus=most)
     cluster = replace(cluster, nodes={**cluster.nodes, node.name: node})
     return retry_lookups(cluster, node.name) if first else (cluster, [])
 
@@ -86,12 +93,11 @@ def runs_listed(cluster: Cluster, event: RunsListed) -> Outcome:
     for report in event.reports:
         cluster, more = run_seen(cluster, RunSeen(event.node, event.at, report))
         effects += more
-    known = {(report.run, report.attempt) for report in event.reports}
-    for job in list(cluster.jobs.values()):
+    for job in cluster.roster.holders():
         part = job.part(event.node)
-        if part is None or not job.state.holds_units or part.state is PartState.ENDED:
+        if part is None or part.state is PartState.ENDED:
             continue
-        if part.state is PartState.STARTED and (job.run, job.attempt) not in known:
+        if part.state is PartState.STARTED and event.proves_absent(job.run, job.attempt):
             how = Exit(None, lost=True, reason="nothing of the run is left there")
             cluster, more = settle(cluster, end_part(job, event.node, how))
             effects += more
@@ -116,7 +122,7 @@ def run_seen(cluster: Cluster, event: RunSeen) -> Outcome:
     job = cluster.jobs[job.id]
     how = _ending(job, event.node, report)
     if how is None:
-        return cluster, effects
+        return with_job(cluster, with_trouble(cluster, job)), effects
     cluster, more = settle(cluster, end_part(job, event.node, how))
     return cluster, [*effects, *more]
 
@@ -127,6 +133,7 @@ def _told(part: Part, report: Report) -> Part:
         streams=report.streams or part.streams,
         pids=dict(report.pids) or part.pids,
         unsupervised=report.state == "unsupervised",
+        doubt=(report.message or "it gives no reason") if report.state == "unknown" else "",
     )
 
 
@@ -136,8 +143,8 @@ def _ending(job: Job, node: str, report: Report) -> Exit | None:
         return report.exit or Exit(None, reason="its exit record cannot be read")
     part = job.part(node)
     if report.state == "lost" and part is not None and part.state is PartState.STARTED:
-        words = report.exit.reason if report.exit else "the node was started anew"
-        return Exit(None, lost=True, reason=words)
+        told = report.exit.reason if report.exit else ""
+        return Exit(None, lost=True, reason=told or report.message or _NO_RECORD)
     return None
 
 
@@ -153,8 +160,8 @@ def _stray(cluster: Cluster, node: str, report: Report) -> list[Effect]:
 def ticked(cluster: Cluster, event: Ticked) -> Outcome:
     """Only silence is decided here, and only where nothing else can prove anything."""
     cluster, effects = look_up_again(cluster)
-    for job in list(cluster.jobs.values()):
-        if job.state not in (JobState.RUNNING, JobState.COMPLETING):
+    for job in cluster.roster.holders():
+        if job.state is JobState.CONFIGURING:
             continue
         after = job
         for part in job.parts:
@@ -164,24 +171,15 @@ def ticked(cluster: Cluster, event: Ticked) -> Outcome:
         if after is not job:
             cluster, more = settle(cluster, after)
             effects += more
-        elif job.state is JobState.COMPLETING and (phase := _phase(cluster, job)) != job.phase:
-            cluster = with_job(cluster, replace(job, phase=phase))
+        elif (told := with_trouble(cluster, job)) is not job:
+            cluster = with_job(cluster, told)
     return cluster, effects
-
-
-def _phase(cluster: Cluster, job: Job) -> str:
-    """What a job that is being stopped waits for: silent nodes, which only a person can give up."""
-    left = [part.node for part in job.parts if part.state is not PartState.ENDED]
-    silent = [name for name in left if name in cluster.nodes and cluster.nodes[name].link in AWAY]
-    if silent:
-        return f"{_HELD_UP}{', '.join(silent)}; `cockpit cancel --lost {job.id}` gives it up"
-    return "stopping" if job.phase.startswith(_HELD_UP) else job.phase
 
 
 def _is_lost(cluster: Cluster, job: Job, name: str) -> bool:
     """Architecture: a lone node is never lost by time; a gang's only once all others are empty."""
-    node = cluster.nodes.get(name)
-    if node is None or node.link is LinkState.UP:
+    node = cluster.nodes.get(name) or Node(name, link=LinkState.UNREACHABLE, changed=cluster.began)
+    if node.link is LinkState.UP:
         return False
     silent_s = cluster.now.mono - node.changed.mono
     if node.link is LinkState.CONNECTING and node.facts is None and job.started is not None:
@@ -196,7 +194,10 @@ def metrics_logged(cluster: Cluster, event: MetricsLogged) -> Outcome:
     job = find(cluster, event.run, event.attempt)
     if job is None:
         return cluster, []
-    values = {**job.values, **event.values}
+    room = MAX_NAMES - len(job.values)
+    fresh = [name for name in event.values if name not in job.values][:room]
+    kept = {*job.values, *fresh}
+    values = {**job.values, **{n: v for n, v in event.values.items() if n in kept}}
     phase = "" if job.state is JobState.RUNNING else job.phase
     return with_job(cluster, replace(job, step=event.step, values=values, phase=phase)), []
 

@@ -29,7 +29,7 @@ def test_first_in_first_out_and_each_waiting_job_says_behind_whom() -> None:
         play.submit(asked(number, gpus=2 if number == 2 else 1))
     assert play.job(2).reason == "Resources: needs 1x2 GPUs, free none"
     assert play.job(3).reason == "Priority: behind job 2"
-    assert play.job(4).reason == "Priority: behind job 2"
+    assert play.job(4).reason == "Priority: behind job 3"
     play.see("a", "ended", FINE)
     assert [play.job(n).state.code for n in (1, 2, 3, 4)] == ["CD", "CF", "PD", "PD"]
 
