@@ -43,20 +43,14 @@ def test_a_day_at_the_screen(world: World, open_cockpit: Open) -> None:
     screen.until_seen("gpu1", "gpu2", "gpu3", "engine: here")
     _fill_in_and_submit(screen)
     job = world.until_state(1, "running")
-    screen.press("2")
-    screen.until_seen("talk", "2x2")
-    screen.press("l")
-    screen.until_seen("rank 0 says", "rank 3 says")
+    _read_the_log(screen)
 
     screen.kill()
     for name in job["nodes"]:
         assert world.lab.nodes[name].marked(job["run"])
     screen = open_cockpit()
     screen.until_seen("gpu1", "gpu2", "gpu3", "engine: here")
-    screen.press("2")
-    screen.until_seen("talk", "2x2")
-    screen.press("l")
-    screen.until_seen("rank 0 says", "rank 3 says")
+    _read_the_log(screen)
 
     screen.press("1")
     screen.until_seen("▸1 Cluster")
@@ -79,6 +73,13 @@ def test_a_day_at_the_screen(world: World, open_cockpit: Open) -> None:
     screen.until_seen("▸1 Cluster")
     screen.press("q")
     screen.until_ended()
+
+
+def _read_the_log(screen: Terminal) -> None:
+    screen.press("2")
+    screen.until_seen("talk", "2x2")
+    screen.press("l")
+    screen.until_seen("rank 0 says", "rank 3 says")
 
 
 def _fill_in_and_submit(screen: Terminal) -> None:
