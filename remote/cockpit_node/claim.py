@@ -44,8 +44,10 @@ def claim(paths: RunPaths, spec: Record, client: str, user: str) -> bool:
         os.mkdir(paths.directory, 0o700)
         claimed = {"client": client, "user": user, "time": time.time(), "boot_id": boot_id()}
         try:
-            records.replace(paths.claim, claimed)
-            records.replace(paths.spec, spec)
+            records.replace(paths.claim, claimed, lasting=True)
+            records.replace(paths.spec, spec, lasting=True)
+            records.sync_directory(paths.run_directory)
+            records.sync_directory(paths.node_directory)
         except OSError:
             remove(paths)
             raise
@@ -60,7 +62,7 @@ def close(paths: RunPaths, claim: str | None) -> bool:
     with only_one(paths):
         if claim is not None:
             mark(paths.aborted(claim))
-        if not os.path.exists(paths.spec) or claim not in (None, _claim_of(paths)):
+        if not is_here(paths) or not _is_held_by(paths, claim):
             return False
         mark(paths.abort)
         return True
@@ -95,12 +97,18 @@ def _is_over(paths: RunPaths) -> bool:
     return os.path.exists(paths.abort) and end is not None and end.get("leftovers") == 0
 
 
-def _claim_of(paths: RunPaths) -> str | None:
+def is_here(paths: RunPaths) -> bool:
+    """Whether the attempt was claimed on this node, however its files look now."""
+    return any(os.path.lexists(path) for path in (paths.spec, paths.supervisor))
+
+
+def _is_held_by(paths: RunPaths, claim: str | None) -> bool:
+    """True also where nobody can tell: whoever wrote the spec, it must be possible to end it."""
     try:
-        return records.text(records.read(paths.spec), "claim")
+        record = records.read(paths.spec)
     except Unreadable:
-        # Whoever wrote it, it must be possible to end it.
-        return None
+        return True
+    return claim is None or record is None or records.text(record, "claim") == claim
 
 
 def _must_equal(paths: RunPaths, spec: Record) -> None:

@@ -72,7 +72,6 @@ class Desk:
         watcher = RunWatcher(
             lambda: paths.attempts(root, node.name),
             node.look,
-            lambda run, attempt: runs.look(node, run, attempt),
             outbox.send,
         )
         follower = Follower(outbox.send_log)

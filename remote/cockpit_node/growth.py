@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 
+from cockpit_node.unessential import unessential
+
 _FILES_LIMIT = 20000
 QUIET_S = 3.0
 """A directory that has not grown for so long is not being written to."""
@@ -22,7 +24,9 @@ class Growth:
     def recent(self, now: float) -> bool:
         """Whether it grew lately; `now` is monotonic seconds. Call it often to know."""
         if self._looked_at is None or now - self._looked_at >= _LOOK_EVERY_S:
-            size = _size(self._directory)
+            size = self._bytes or 0
+            with unessential(f"{self._directory} could not be measured"):
+                size = _size(self._directory)
             if self._bytes is not None and size > self._bytes:
                 self._grown_at = now
             self._bytes, self._looked_at = size, now
@@ -36,7 +40,8 @@ def _size(directory: str) -> int:
             files += 1
             try:
                 total += os.lstat(os.path.join(parent, name)).st_size
-            except FileNotFoundError:
+            except OSError:
+                # Gone meanwhile, or not for us to see; the rest of it may still grow.
                 continue
         if files > _FILES_LIMIT:
             break

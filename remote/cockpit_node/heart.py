@@ -9,8 +9,9 @@ from cockpit_node.children import Children
 from cockpit_node.journal import Journal
 from cockpit_node.leases import Leases
 from cockpit_node.members import Members
-from cockpit_node.outputs import Outputs
+from cockpit_node.outputs import Outputs, RankFile
 from cockpit_node.spec import Spec
+from cockpit_node.unessential import unessential
 
 TICK_S = 0.1
 BEAT_S = 2.0
@@ -57,15 +58,18 @@ class Heart:
         if self._is_due("beat", BEAT_S):
             self._journal.beat()
         if self._is_due("touch", TOUCH_S):
-            self.leases.touch()
+            with unessential("the leases could not be kept young"):
+                self.leases.touch()
 
     def _see_files(self) -> None:
         """The ranks' files appear one by one, when torchrun is ready."""
-        if self._files_found == 2 * self._spec.nproc:
+        # Of a run whose spec is lost nobody can say any more which files it writes.
+        if self._files_found == 2 * self._spec.nproc or not self._spec.argv:
             return
-        files = (
-            torchrun.rank_files(self._spec, self._outputs.logs) if self._spec.is_torchrun else []
-        )
+        files: list[RankFile] = []
+        if self._spec.is_torchrun:
+            with unessential("the ranks' logs could not be looked for"):
+                files = torchrun.rank_files(self._spec, self._outputs.logs)
         if len(files) != self._files_found:
             self._files_found = len(files)
             self._journal.streams(self._outputs.streams(files))

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import os
 import struct
-import sys
-from typing import Any, Iterable
+from typing import Any, Callable, Iterable
 
 from cockpit_node import records
 from cockpit_node.identity import boot_id
 from cockpit_node.paths import RunPaths
+from cockpit_node.plain import open_to_write, read_plain
 from cockpit_node.processes import Identity, process
 from cockpit_node.records import Record, Unreadable
 from cockpit_node.refused import Refused
+from cockpit_node.unessential import say, unessential
 
 VERSION = 1
 _BEAT = struct.Struct(">I")
@@ -41,7 +42,6 @@ class Journal:
             "launcher": None,
             "refusal": None,
         }
-        self._beat = os.open(paths.beat, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
 
     def open(self) -> None:
         """Take the space that the end will need."""
@@ -52,70 +52,66 @@ class Journal:
         """Go on from what a dead supervisor wrote last."""
         self._record.update({key: record.get(key) for key in ("state", "port", "launcher")})
         self._count = read_beat(self._paths) or 0
-        if not os.path.exists(self._paths.exit):
-            records.reserve(self._paths.exit)
+        if not os.path.isfile(self._paths.exit):
+            with unessential("no space could be taken for the exit record"):
+                records.reserve(self._paths.exit)
 
     def beat(self) -> None:
         """Show that the supervisor lives."""
         self._count = (self._count + 1) % 2**32
-        os.pwrite(self._beat, _BEAT.pack(self._count), 0)
+        with unessential("the beat could not be written"):
+            _write_beat(self._paths.beat, self._count)
         for path, record in list(self._unwritten.items()):
-            self._write(path, record)
+            self._put(path, record, records.replace)
+        try:
+            records.read(self._paths.supervisor)
+        except Unreadable as error:
+            say(f"{error}; it is written anew")
+            self._put(self._paths.supervisor, self._record, _replace_for_good)
 
     def state(self, state: str, **fields: Any) -> None:
         """Move to `state`, with what else is new."""
         self._record.update(fields, state=state)
-        path = self._paths.supervisor
-        try:
-            records.replace(path, self._record)
-        except OSError:
-            # The disk is full; the record before this one left room to write in place.
-            self._fill(path, self._record)
+        # Where the disk is full, the record before this one left room to write in place.
+        self._put(self._paths.supervisor, self._record, _replace_for_good, records.fill)
 
     def refused(self, refusal: Refused) -> None:
         self.state("refused", refusal=refusal.record())
 
     def streams(self, streams: list[Record]) -> None:
         """Which files the job writes."""
-        self._write(self._paths.streams, {"version": VERSION, "streams": streams})
+        record = {"version": VERSION, "streams": streams}
+        self._put(self._paths.streams, record, records.replace)
 
     def known(self, identities: set[Identity]) -> None:
         """By whom to find the run, should this supervisor die."""
         if identities != self._known:
             self._known = set(identities)
             rows = [list(identity) for identity in sorted(identities)]
-            self._write(self._paths.processes, {"version": VERSION, "processes": rows})
+            record = {"version": VERSION, "processes": rows}
+            self._put(self._paths.processes, record, records.replace)
 
     def exit(self, record: Record) -> None:
         """The last word; shortened until it fits."""
-        for limit in (1000, 300, 80, 0):
-            short = _shortened({"version": VERSION, **record}, limit)
-            try:
-                return self._fill(self._paths.exit, short)
-            except ValueError:
-                continue
+        lengths = (_shortened({"version": VERSION, **record}, limit) for limit in (1000, 300, 80))
+        short = next(filter(records.fits, lengths), _shortened({"version": VERSION, **record}, 0))
+        self._put(self._paths.exit, short, records.fill, records.replace)
 
-    def _fill(self, path: str, record: Record) -> None:
-        try:
-            records.fill(path, record)
-        except FileNotFoundError:
-            # Someone removed the run directory. The run must end all the same, unrecorded.
-            sys.stderr.write(f"{path} is gone; it would have said {record}\n")
-
-    def _write(self, path: str, record: Record) -> None:
-        try:
-            records.replace(path, record)
-        except OSError:
-            self._unwritten[path] = record
-        else:
-            self._unwritten.pop(path, None)
+    def _put(self, path: str, record: Record, *ways: Callable[[str, Record], None]) -> None:
+        """Write it the first way that works. Where none does, as in a run directory that someone
+        removed, the run goes on and ends all the same, and each beat tries again."""
+        for way in ways:
+            with unessential(f"{path} could not be written"):
+                way(path, record)
+                self._unwritten.pop(path, None)
+                return
+        self._unwritten[path] = record
 
 
 def read_beat(paths: RunPaths) -> int | None:
     """The counter, None before the first beat."""
     try:
-        with open(paths.beat, "rb") as file:
-            data = file.read(_BEAT.size)
+        data = read_plain(paths.beat, _BEAT.size)
     except OSError:
         return None
     return int(_BEAT.unpack(data)[0]) if len(data) == _BEAT.size else None
@@ -133,6 +129,18 @@ def read_known(paths: RunPaths) -> list[Identity]:
         for row in (rows if isinstance(rows, list) else ())
         if isinstance(row, list) and len(row) == 2 and all(type(item) is int for item in row)
     ]
+
+
+def _replace_for_good(path: str, record: Record) -> None:
+    records.replace(path, record, lasting=True)
+
+
+def _write_beat(path: str, count: int) -> None:
+    descriptor = open_to_write(path)
+    try:
+        os.pwrite(descriptor, _BEAT.pack(count), 0)
+    finally:
+        os.close(descriptor)
 
 
 def _shortened(record: Record, limit: int) -> Record:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from cockpit_node import records
 from cockpit_node.paths import RunPaths
+from cockpit_node.plain import open_to_write
 from cockpit_node.records import Record
 
 STOP_REASON_LIMIT = 300
@@ -68,4 +69,4 @@ def give(path: str, order: Record) -> None:
 
 def mark(path: str) -> None:
     """Leave an order that its name says all of."""
-    os.close(os.open(path, os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC, 0o600))
+    os.close(open_to_write(path))

@@ -156,7 +156,8 @@ def attempts(root: str, node: str) -> list[RunPaths]:
 def _names(directory: str) -> list[str]:
     try:
         return sorted(os.listdir(directory))
-    except (FileNotFoundError, NotADirectoryError):
+    except OSError:
+        # Not there, no directory, or closed to us: then nothing in it can be watched either.
         return []
 
 

@@ -45,7 +45,8 @@ def process(pid: int) -> Process | None:
     try:
         with open(f"/proc/{pid}/stat", "rb") as file:
             data = file.read()
-    except (FileNotFoundError, ProcessLookupError):
+    except (FileNotFoundError, ProcessLookupError, PermissionError):
+        # Gone, or another user's where /proc hides those.
         return None
     # The name in brackets may hold spaces and brackets of its own.
     fields = data[data.rfind(b")") + 2 :].split()
@@ -88,13 +89,16 @@ def catches(pid: int, number: int) -> bool:
     try:
         with open(f"/proc/{pid}/status", "rb") as file:
             mask = next((line.split()[1] for line in file if line.startswith(b"SigCgt:")), b"0")
-    except (FileNotFoundError, ProcessLookupError):
+    except (FileNotFoundError, ProcessLookupError, PermissionError):
         return False
     return bool(int(mask, 16) >> (number - 1) & 1)
 
 
 def send(identity: Identity, number: int) -> bool:
-    """Signal exactly this process, never another that has its pid now. False if it is gone."""
+    """Signal exactly this process, never another that has its pid now.
+
+    False if it is gone, or has become another user's and takes no signal from this one.
+    """
     if hasattr(os, "pidfd_open") and hasattr(signal, "pidfd_send_signal"):
         try:
             descriptor = os.pidfd_open(identity.pid)
@@ -107,7 +111,7 @@ def send(identity: Identity, number: int) -> bool:
             if not _same(identity):
                 return False
             signal.pidfd_send_signal(descriptor, number)
-        except ProcessLookupError:
+        except (ProcessLookupError, PermissionError):
             return False
         finally:
             os.close(descriptor)
@@ -120,7 +124,7 @@ def _send_by_pid(identity: Identity, number: int) -> bool:
         return False
     try:
         os.kill(identity.pid, number)
-    except ProcessLookupError:
+    except (ProcessLookupError, PermissionError):
         return False
     return True
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import math
 import os
-import stat
 from typing import Any, Dict
+
+from cockpit_node.plain import make_way, open_to_write, read_plain
 
 Record = Dict[str, Any]
 
@@ -23,17 +24,12 @@ class Unreadable(Exception):
 def read(path: str) -> Record | None:
     """The record in `path`; None where there is none yet. Raises Unreadable."""
     try:
-        # Without O_NONBLOCK a pipe of that name would hold the reader for ever.
-        flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-        descriptor = os.open(path, flags)
+        data = read_plain(path, READ_LIMIT + 1, follow=False)
     except FileNotFoundError:
         return None
-    except OSError as error:
-        raise Unreadable(f"{path} cannot be read: {error.strerror}") from error
-    with open(descriptor, "rb") as file:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise Unreadable(f"{path} is not a regular file")
-        data = file.read(READ_LIMIT + 1)
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) else error
+        raise Unreadable(f"{path} cannot be read: {why}") from error
     if len(data) > READ_LIMIT:
         raise Unreadable(f"{path} is longer than {READ_LIMIT} bytes")
     if data and not data.strip(b" "):
@@ -64,40 +60,59 @@ def _parse(path: str, data: bytes) -> Record:
     return value
 
 
-def replace(path: str, value: Record) -> None:
+def replace(path: str, value: Record, lasting: bool = False) -> None:
     """Write `value` so that a reader sees the old record or the new one.
 
-    Padded, so that `fill` can write over it when the disk is full.
+    Padded, so that `fill` can write over it when the disk is full. A `lasting` record is there
+    after a power cut, whole.
     """
     partial = f"{path}.{os.getpid()}.tmp"
     try:
         descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
         with open(descriptor, "wb") as file:
             file.write(_encode(value).ljust(RESERVED))
+            if lasting:
+                file.flush()
+                os.fsync(descriptor)
+        make_way(path)
         os.rename(partial, path)
+        if lasting:
+            sync_directory(os.path.dirname(path))
     except OSError:
         if os.path.exists(partial):
             os.unlink(partial)
         raise
 
 
+def sync_directory(path: str) -> None:
+    """Make the names in it outlive a power cut."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
 def reserve(path: str) -> None:
     """Take the disk space of one record now; `fill` needs none later."""
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    with open(descriptor, "r+b") as file:
+    descriptor = open_to_write(path)
+    with open(descriptor, "wb", buffering=RESERVED) as file:
         file.write(b" " * RESERVED)
         file.flush()
         os.fsync(descriptor)
 
 
+def fits(value: Record) -> bool:
+    """Whether `fill` can write it."""
+    return len(_encode(value)) <= RESERVED
+
+
 def fill(path: str, value: Record) -> None:
-    """Write `value` in place over a reserved record, in one call."""
-    data = _encode(value)
-    if len(data) > RESERVED:
-        raise ValueError(f"a record of {len(data)} bytes does not fit into {path}")
-    descriptor = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
+    """Write `value`, which must fit, in place over a reserved record, in one call."""
+    descriptor = open_to_write(path)
     try:
-        os.pwrite(descriptor, data.ljust(RESERVED), 0)
+        os.pwrite(descriptor, _encode(value).ljust(RESERVED), 0)
+        os.ftruncate(descriptor, RESERVED)
         os.fsync(descriptor)
     finally:
         os.close(descriptor)

@@ -119,6 +119,6 @@ def _await_started(paths: RunPaths) -> None:
 
 
 def _must_be_here(paths: RunPaths) -> None:
-    if not os.path.exists(paths.spec):
+    if not claims.is_here(paths):
         message = f"attempt {paths.attempt} of run {paths.run} is not on node {paths.node}"
         raise Refused("Gone", f"{message}; it was never prepared there, or undone", retry=True)

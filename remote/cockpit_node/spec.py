@@ -83,6 +83,38 @@ def parse(record: object) -> Spec:
         raise Refused("BadSpec", message) from error
 
 
+def stand_in(paths: RunPaths) -> Spec:
+    """What its place still tells of a run whose spec is unreadable: enough to watch and end it.
+
+    It names no program, so that nothing can be started by it.
+    """
+    return Spec(
+        run=paths.run,
+        attempt=paths.attempt,
+        claim="unknown",
+        node=paths.node,
+        node_rank=0,
+        nnodes=1,
+        nproc=1,
+        name="unknown",
+        user="unknown",
+        launcher="plain",
+        argv=(),
+        port_at=None,
+        setup="",
+        env={},
+        workdir="/",
+        script=None,
+        program=None,
+        units=(),
+        cuda_devices="",
+        checkpoint_dir=None,
+        resume=None,
+        grace_s=30.0,
+        confirm_s=60.0,
+    )
+
+
 class _Bad(Exception):
     """A field that is not what it must be."""
 

@@ -7,11 +7,13 @@ import stat
 from typing import Any, Dict
 
 from cockpit_node import records
+from cockpit_node.claim import is_here
 from cockpit_node.identity import boot_id
 from cockpit_node.journal import read_beat, read_known
+from cockpit_node.leases import is_locked
 from cockpit_node.members import Members, RankProcess, rank_processes
 from cockpit_node.paths import RunPaths
-from cockpit_node.processes import Identity, Process
+from cockpit_node.processes import Identity, Process, lives, table
 from cockpit_node.records import Record, Unreadable, nested, number, rows, text, whole
 from cockpit_node.refused import Refused
 from cockpit_node.spec import Spec, parse
@@ -24,7 +26,7 @@ _KEPT = frozenset({"prepared", "started", "confirmed", "stopping"})
 
 
 def run_state(paths: RunPaths, everyone: dict[int, Process]) -> RunState:
-    """One attempt on this node; `everyone` is the process table as of just now."""
+    """One attempt on this node; `everyone` is a process table, which may be a little old."""
     view = _View(paths, everyone)
     state, members = view.state()
     spec, supervisor = view.spec, view.supervisor
@@ -57,9 +59,9 @@ def ranks(paths: RunPaths, everyone: dict[int, Process]) -> list[RankProcess]:
     return view.ranks(members)
 
 
-def supervisor_lives(paths: RunPaths, everyone: dict[int, Process]) -> bool:
-    """Whether the process that sup.json names is there."""
-    return _View(paths, everyone).supervised
+def supervisor_lives(paths: RunPaths) -> bool:
+    """Whether someone carries out the orders in the run directory."""
+    return _View(paths, {}).supervised
 
 
 class _View:
@@ -71,11 +73,11 @@ class _View:
         self.message: str | None = None
         self.spec = self._parsed(self.read(paths.spec))
         self.supervisor = self.read(paths.supervisor)
-        self._same_boot = text(self.supervisor, "boot_id") == boot_id()
         self.supervised = self._is_supervised()
-        # Read after the look at the supervisor: one that has died has written before.
+        # Once more: one that has died has written before, and another may have come.
         if not self.supervised:
             self.supervisor = self.read(paths.supervisor)
+            self.supervised = self._is_supervised()
         self.end = self.read(paths.exit)
 
     def read(self, path: str) -> Record | None:
@@ -89,18 +91,22 @@ class _View:
         """The state, and the processes where they were looked for."""
         said = text(self.supervisor, "state")
         left = whole(self.end, "leftovers")
-        if self.spec is None or self.message is not None:
+        if not is_here(self._paths):
+            self.message = "nothing is known here of this attempt"
             return "unknown", None
         if self.end is not None and left is not None:
             return self._ending(left)
         if said == "refused":
             return said, []
-        if self.supervised:
-            return (said if said in _KEPT else "unknown"), self._members()
-        if self.supervisor is None:
-            self.message = "no supervisor has reported yet"
+        if not self._has_reported():
+            self.message = self.message or "no supervisor has reported yet"
             return "unknown", None
         members = self._members()
+        if self.supervised:
+            return (said if said in _KEPT else "unknown"), members
+        if not members and self._may_lack_some():
+            self._everyone = table()
+            members = self._members()
         return ("unsupervised" if members else "lost"), members
 
     def _ending(self, left: int) -> tuple[str, list[Process]]:
@@ -111,16 +117,16 @@ class _View:
 
     def ranks(self, members: list[Process] | None) -> list[RankProcess]:
         """Those of `members` that are ranks."""
-        if self.spec is None or not members:
+        if not members:
             return []
-        if self.spec.is_torchrun:
+        if self.spec is None or self.spec.is_torchrun:
             return rank_processes(members)
         launcher = launcher_of(self.supervisor)
         return [RankProcess(0, row) for row in members if row.identity == launcher]
 
     def _parsed(self, record: Record | None) -> Spec | None:
         if record is None:
-            self.message = self.message or "nothing is known here of this attempt"
+            self.message = self.message or f"{self._paths.spec} is gone"
             return None
         try:
             return parse(record)
@@ -128,18 +134,41 @@ class _View:
             self.message = f"{self._paths.spec}: {refusal.message}"
             return None
 
+    def _has_reported(self) -> bool:
+        """Whether a supervisor ever came; if its record is gone, by what else there is."""
+        if os.path.lexists(self._paths.supervisor) or os.path.lexists(self._paths.beat):
+            return True
+        return self._boot() not in ("", boot_id())
+
     def _is_supervised(self) -> bool:
-        pid, start = whole(self.supervisor, "pid"), whole(self.supervisor, "start")
-        row = self._everyone.get(pid) if pid is not None else None
-        return row is not None and self._same_boot and row.start == start and row.lives
+        keeper = _identity(self.supervisor)
+        if keeper is None:
+            # Its record is unreadable; the lock it holds is not.
+            return is_locked(self._paths.directory)
+        # Not by the table, which may be older than the supervisor.
+        return self._boot() == boot_id() and lives(keeper)
+
+    def _boot(self) -> str:
+        """Which boot of the node it was last of; "" where nothing says so."""
+        said = text(self.supervisor, "boot_id")
+        return said or text(records.read_if_whole(self._paths.claim), "boot_id")
 
     def _members(self) -> list[Process]:
-        known = read_known(self._paths) if self._same_boot else ()
-        if self.supervised:
+        known = read_known(self._paths) if self._boot() == boot_id() else ()
+        keeper = _identity(self.supervisor)
+        if self.supervised and keeper is not None:
             # Below a subreaper nothing gets lost, so no environment need be read.
-            ancestor = whole(self.supervisor, "pid")
-            return Members(None, ancestor=ancestor, known=known).scan(self._everyone)
+            return Members(None, ancestor=keeper.pid, known=known).scan(self._everyone)
         return Members(self._marker(), known=known).scan(self._everyone)
+
+    def _may_lack_some(self) -> bool:
+        """Whether the supervisor was alive when the table was taken, or not yet born."""
+        keeper = _identity(self.supervisor)
+        if keeper is None:
+            return True
+        row = self._everyone.get(keeper.pid)
+        newest = max((one.start for one in self._everyone.values()), default=0)
+        return (row is not None and row.start == keeper.start) or keeper.start >= newest
 
     def _marker(self) -> str:
         return f"{self._paths.run}/{self._paths.attempt}/{self._paths.node}"
@@ -147,7 +176,10 @@ class _View:
 
 def launcher_of(supervisor: Record | None) -> Identity | None:
     """Who was started, as sup.json has it."""
-    record = nested(supervisor, "launcher")
+    return _identity(nested(supervisor, "launcher"))
+
+
+def _identity(record: Record | None) -> Identity | None:
     pid, start = whole(record, "pid"), whole(record, "start")
     return None if pid is None or start is None else Identity(pid, start)
 

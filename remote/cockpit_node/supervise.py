@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import fcntl
 import os
-import sys
 
 from cockpit_node import records
 from cockpit_node.paths import RunPaths
-from cockpit_node.records import Unreadable
-from cockpit_node.spec import parse
+from cockpit_node.records import Record, Unreadable, text
+from cockpit_node.refused import Refused
+from cockpit_node.spec import Spec, parse, stand_in
 from cockpit_node.supervisor import Supervisor
+from cockpit_node.unessential import say
 
 
 def main(directory: str) -> int:
@@ -27,18 +28,30 @@ def main(directory: str) -> int:
     lock = _only_supervisor(paths)
     if lock is None:
         return 0
-    spec = parse(records.read(paths.spec))
+    spec, before = _spec(paths), _before(paths)
     supervisor = Supervisor(paths, spec, umask)
-    try:
-        before = records.read(paths.supervisor)
-    except Unreadable as error:
-        sys.stderr.write(f"{error}; going on by the marker of the run\n")
-        before = {}
-    if before is None:
+    if before is None and spec.argv:
         supervisor.run()
-    elif before.get("state") != "refused" and not _has_ended(paths):
-        supervisor.adopt(before)
+    elif text(before, "state") != "refused" and not records.has_end(paths.exit):
+        supervisor.adopt(before or {})
     return 0
+
+
+def _spec(paths: RunPaths) -> Spec:
+    try:
+        return parse(records.read(paths.spec))
+    except (Unreadable, Refused) as error:
+        say(f"{paths.spec}: {error}; going on by the marker of the run")
+        return stand_in(paths)
+
+
+def _before(paths: RunPaths) -> Record | None:
+    """What an earlier supervisor wrote last; None if there was none."""
+    try:
+        return records.read(paths.supervisor)
+    except Unreadable as error:
+        say(f"{error}; going on by the marker of the run")
+        return {}
 
 
 def _only_supervisor(paths: RunPaths) -> int | None:
@@ -52,11 +65,3 @@ def _only_supervisor(paths: RunPaths) -> int | None:
     except BlockingIOError:
         return None
     return descriptor
-
-
-def _has_ended(paths: RunPaths) -> bool:
-    try:
-        record = records.read(paths.exit)
-    except Unreadable:
-        return False
-    return record is not None and record.get("leftovers") == 0

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import os
-import sys
 import time
 
-from cockpit_node import ending, leases, torchrun
+from cockpit_node import ending, leases
 from cockpit_node.archive import trainer_path
 from cockpit_node.children import Children
 from cockpit_node.claim import only_one, remove
@@ -23,11 +22,13 @@ from cockpit_node.orders import Orders, Stop
 from cockpit_node.outputs import Outputs
 from cockpit_node.paths import RunPaths
 from cockpit_node.port import HeldPort, hold
-from cockpit_node.processes import process
+from cockpit_node.processes import Identity, process
 from cockpit_node.records import Record, text
 from cockpit_node.refused import Refused
 from cockpit_node.spec import Spec
 from cockpit_node.states import launcher_of
+from cockpit_node.teardown import Teardown
+from cockpit_node.unessential import unessential
 
 TEARDOWN_S = 1.0
 """What a rank gets whose peer is dead: it cannot save any more."""
@@ -76,15 +77,18 @@ class Supervisor:
             launcher = launcher_of(before)
             known = read_known(self._paths) + ([launcher] if launcher else [])
         self._heart.members = Members(self._spec.marker, ancestor=os.getpid(), known=known)
-        try:
+        # Someone may have taken the units meanwhile; all the more must this run be watched.
+        with unessential("the units could not be leased again"):
             self._heart.leases = leases.take(self._holders())
-        except Refused as refusal:
-            # Someone took the units meanwhile; all the more must this run be watched.
-            sys.stderr.write(f"{refusal.message}\n")
         self._journal.state(text(before, "state") or "started")
         self._heart.started()
-        self._see_through(Adopted(launcher))
+        self._see_through(Adopted(launcher or self._oldest()))
         self._close()
+
+    def _oldest(self) -> Identity | None:
+        """The launcher, where nothing tells any more which process it was: it leads a session."""
+        leaders = [row for row in self._heart.members.scan() if row.pid == row.session]
+        return min(leaders, key=lambda row: row.start).identity if leaders else None
 
     def _prepare(self) -> None:
         self._heart.leases = leases.take(self._holders())
@@ -180,14 +184,14 @@ class Supervisor:
     def _watch(self, launcher: Launcher) -> str | None:
         """Until it has ended or must be killed; why, if someone ended it."""
         confirm_by: float | None = time.monotonic() + self._spec.confirm_s
-        teardown = torchrun.Teardown(self._outputs.stdout) if self._spec.is_torchrun else None
+        teardown = Teardown(self._outputs.stdout) if self._spec.is_torchrun else None
         while True:
             stop = self._why_stop()
             if stop is not None:
                 return self._stop(launcher, stop)
             if launcher.ended() is not None:
                 return None
-            if teardown is not None and teardown.begun():
+            if teardown is not None and teardown.begun(self._heart.members):
                 self._tear_down(launcher)
                 return None
             if confirm_by is not None and self._orders.confirmed:
@@ -205,7 +209,7 @@ class Supervisor:
             return self._orders.stop(self._spec.grace_s)
         if self._children.told_to_end:
             return Stop(self._spec.grace_s, "the node told its supervisor to end")
-        if not os.path.exists(self._paths.spec):
+        if not os.path.lexists(self._paths.spec):
             return Stop(self._spec.grace_s, "its run directory was removed")
         return None
 
@@ -248,9 +252,11 @@ class Supervisor:
     def _ending(self, ended: Ended, stopped: str | None) -> Ending:
         if stopped is not None:
             return Ending(ended, stopped, stopped=True)
-        failure = ending.find_failure(self._spec, ended, self._outputs)
-        hinted = ending.with_memory_hint(failure, self._memory_kills, ending.memory_kills())
-        return Ending(ended, failure=hinted)
+        failure = None
+        with unessential("why it failed could not be found out"):
+            failure = ending.find_failure(self._spec, ended, self._outputs)
+            failure = ending.with_memory_hint(failure, self._memory_kills, ending.memory_kills())
+        return Ending(ended, failure=failure)
 
     def _record_end(self, end: Ending, left: int = 0) -> None:
         self._journal.exit(end.record(self._started, left))

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from cockpit_node import records
 from cockpit_node.launcher import signal_name
 from cockpit_node.outputs import RankFile
+from cockpit_node.plain import open_plain
 from cockpit_node.records import Unreadable
 from cockpit_node.spec import Spec
 
@@ -57,31 +58,8 @@ def rank_files(spec: Spec, logs: str) -> list[RankFile]:
 def _made_at(path: str) -> float:
     try:
         return os.path.getmtime(path)
-    except FileNotFoundError:
+    except OSError:
         return 0.0
-
-
-class Teardown:
-    """Notices in torchrun's own output that it ends its ranks because one has failed."""
-
-    def __init__(self, path: str) -> None:
-        self._path = path
-        self._offset = 0
-        self._rest = b""
-        self._asked = False
-
-    def begun(self) -> bool:
-        """Whether a rank failed while others live on. Not when torchrun itself was told to end."""
-        try:
-            with open(self._path, "rb") as file:
-                file.seek(self._offset)
-                data = self._rest + file.read(_TAIL_LIMIT)
-                self._offset = file.tell()
-        except FileNotFoundError:
-            return False
-        self._rest = data[-64:]
-        self._asked = self._asked or b"death signal" in data
-        return b"closing signal" in data and not self._asked
 
 
 def first_failure(spec: Spec, output: str, files: list[RankFile]) -> Failure | None:
@@ -139,7 +117,7 @@ def last_line(path: str) -> str:
 def tail(path: str) -> str:
     """The end of a log as text; "" where there is none."""
     try:
-        with open(path, "rb") as file:
+        with open(open_plain(path), "rb") as file:
             size = os.fstat(file.fileno()).st_size
             file.seek(max(0, size - _TAIL_LIMIT))
             data = file.read(_TAIL_LIMIT)

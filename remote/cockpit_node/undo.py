@@ -38,7 +38,7 @@ def undo(node: Node, paths: RunPaths, claim: str | None) -> None:
 
 def revive(node: Node, paths: RunPaths) -> None:
     """See to it that someone carries out the orders; a supervisor may have been killed."""
-    if not supervisor_lives(paths, node.table()):
+    if not supervisor_lives(paths):
         start_supervisor(paths)
 
 
@@ -46,5 +46,5 @@ def _is_empty(node: Node, paths: RunPaths) -> bool:
     """Whether it is over and the units are free."""
     state = records.text(records.read_if_whole(paths.supervisor), "state")
     left = records.whole(records.read_if_whole(paths.exit), "leftovers")
-    freed = state == "ended" or not supervisor_lives(paths, node.table(POLL_S))
+    freed = state == "ended" or not supervisor_lives(paths)
     return state == "refused" or (left == 0 and freed)

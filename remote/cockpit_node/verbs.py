@@ -18,7 +18,7 @@ from cockpit_node.body import (
 )
 from cockpit_node.follow import Follower, Stream
 from cockpit_node.probe.reading import Readings
-from cockpit_node.watch import RunState, RunWatcher, settled
+from cockpit_node.watch import RunWatcher
 
 Reply = Dict[str, Any]
 
@@ -95,13 +95,10 @@ class Verbs:
 
     def _runs(self, body: Body) -> Reply:
         found = runs.runs(self._node, pairs(body, "of") if "of" in body else None)
-        return {"runs": [settled(self._looked, state) for state in found]}
+        return {"runs": found}
 
     def _look(self, body: Body) -> Reply:
-        return settled(self._looked, self._looked(text(body, "run"), number(body, "attempt")))
-
-    def _looked(self, run: str, attempt: int) -> RunState:
-        return runs.look(self._node, run, attempt)
+        return runs.look(self._node, text(body, "run"), number(body, "attempt"))
 
     def _checkpoints(self, body: Body) -> Reply:
         return {"checkpoints": checkpoints.checkpoints(text(body, "dir"))}

@@ -25,15 +25,6 @@ Key = Tuple[str, int]
 RunState = Dict[str, Any]
 
 
-DOUBTFUL: frozenset[str] = frozenset({"lost", "unsupervised"})
-"""States that a supervisor born between two reads of one look can be mistaken for."""
-
-
-def settled(look: Callable[[str, int], RunState], state: RunState) -> RunState:
-    """`state`, looked at once more if it says that nobody supervises the run."""
-    return look(state["run"], state["attempt"]) if state["state"] in DOUBTFUL else state
-
-
 class RunWatcher:
     """The runs of one node name; `run` is one thread."""
 
@@ -41,14 +32,12 @@ class RunWatcher:
         self,
         found: Callable[[], Iterable[RunPaths]],
         look: Callable[[str, int], RunState],
-        look_closely: Callable[[str, int], RunState],
         send: Callable[[RunState], None],
     ) -> None:
         self._found = found
         """Every attempt that has a directory here."""
         self._look = look
         """Cheap: by a process table that may be a second old."""
-        self._look_closely = look_closely
         self._send = send
         self._over: dict[Key, tuple[int, ...]] = {}
         """By which spec; a refused attempt may be prepared again under its number."""
@@ -92,8 +81,8 @@ class RunWatcher:
         key = (seen.paths.run, seen.paths.attempt)
         # Before the look: what is prepared anew meanwhile must not count as over.
         spec = _stamp(seen.paths.spec)
-        state = settled(self._look_closely, self._look(*key))
-        over = state["state"] in OVER or not os.path.isdir(seen.paths.directory)
+        state = self._look(*key)
+        over = state["state"] in OVER or _is_gone(seen.paths.directory)
         if over:
             self._over[key] = spec
             del self._live[key]
@@ -113,6 +102,17 @@ class _Seen(NamedTuple):
     at: float = 0.0
     """Monotonic seconds."""
     state: RunState | None = None
+
+
+def _is_gone(path: str) -> bool:
+    """False where nobody can tell, as while a file system does not answer."""
+    try:
+        os.lstat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return True
+    except OSError:
+        return False
+    return False
 
 
 def _sign(paths: RunPaths) -> tuple[int, ...]:
