@@ -123,7 +123,7 @@ class CockpitApp(App[str], inherit_bindings=False):
 
     def _foremost(self) -> int | None:
         """The job shown last; else the newest that runs, else the newest."""
-        if self._last_job in self.model.cluster.jobs:
+        if self._last_job is not None and self._last_job in self.model.cluster.jobs:
             return self._last_job
         jobs = self.model.cluster.jobs.values()
         running = [job.id for job in jobs if job.state.holds_units]

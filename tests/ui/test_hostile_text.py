@@ -10,7 +10,7 @@ from cockpit.ui.app import CockpitApp
 from cockpit.ui.model import Found, Happening
 from tests.ui.lab import CHINESE, HOSTILE, WALL, lab, renamed
 from tests.ui.model import MemoryModel
-from tests.ui.seen import OBEYED, cockpit, screen
+from tests.ui.seen import OBEYED, cockpit, screen, until
 
 NAMES = {
     "markup": "[/red][link=https://x]a[/link][0]['b",
@@ -30,7 +30,7 @@ JOURNEYS = (
     ("2", "n"),
     ("3",),
     ("3", "tab", "tab"),
-    ("5",),
+    ("4",),
     ("question_mark",),
     ("colon",),
     ("colon", "j"),
@@ -62,6 +62,7 @@ async def test_what_is_printed_after_the_end_is_safe() -> None:
     model = MemoryModel(renamed(lab(), HOSTILE))
     async with cockpit(model) as pilot:
         await pilot.press("q", "enter")
+        await until(pilot, lambda: not pilot.app.is_running)
         assert isinstance(pilot.app, CockpitApp)
         assert pilot.app.return_value
         assert OBEYED.search(pilot.app.return_value) is None

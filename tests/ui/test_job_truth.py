@@ -109,8 +109,8 @@ async def test_titles_of_graphs_side_by_side_do_not_touch(tmp_path: Path) -> Non
     async with story(tmp_path, (80, 24)) as told:
         await told.go("graphs")
         await told.until(lambda: len(shown(told)) == 3)
+        await told.until(lambda: all(graph.points for graph in told.screen.query(Graph)))
         for graph in told.screen.query(Graph):
-            await told.until(lambda graph=graph: bool(graph.points))
             title = str(graph.render()).splitlines()[0]
             assert len(title) < graph.size.width
             assert title.endswith(("by step", "by min", "from step 401", "1 inf"))

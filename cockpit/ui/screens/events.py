@@ -84,7 +84,7 @@ class EventsScreen(Framed):
         if not 0 <= history.cursor_row < len(history.shown):
             return None
         job = history.shown[history.cursor_row].job
-        return job if job in self.model.cluster.jobs else None
+        return job if job is not None and job in self.model.cluster.jobs else None
 
     @on(DataTable.RowSelected)
     def _open(self) -> None:

@@ -31,8 +31,9 @@ COLUMNS: Mapping[str, int] = {
 def widths(cells: int, found: Sequence[Found]) -> Mapping[str, int]:
     """Of each column on a table of so many cells, which has two cells of padding a column."""
     spare = max(0, cells - sum(COLUMNS.values()) - 2 * len(COLUMNS))
-    wanted = max((cell_len(_state(one)) for one in found), default=0) - COLUMNS["STATE"]
-    more = max(0, min(wanted, spare * 2 // 3))
+    state = max((cell_len(_state(one)) for one in found), default=0) - COLUMNS["STATE"]
+    path = max((cell_len(visible(one.path, 300)) for one in found), default=0) - COLUMNS["PATH"]
+    more = max(0, min(state, max(spare * 2 // 3, spare - max(0, path))))
     return {**COLUMNS, "STATE": COLUMNS["STATE"] + more, "PATH": COLUMNS["PATH"] + spare - more}
 
 
