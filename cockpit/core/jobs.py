@@ -130,9 +130,9 @@ class Part:
     """Global rank -> pid on the node."""
     unsupervised: bool = False
     """Its supervisor was killed, and its processes live."""
+    exit: Exit | None = None
     doubt: str = ""
     """Why the node cannot tell how it stands, in words; empty if it can."""
-    exit: Exit | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,7 @@ def look(cluster: Cluster) -> Outlook:
     }
     coming = (room.coming_until for room in rooms.values() if room.coming_until > cluster.now.mono)
     until = min(coming, default=math.inf)
-    return Outlook(cluster.nodes, roster.holding, rooms, roster.waiting, until)
+    return Outlook(cluster.nodes, roster.holding, rooms, roster.waiting, until=until)
 
 
 def occupied(cluster: Cluster, node: Node) -> Mapping[str, str]:

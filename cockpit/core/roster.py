@@ -166,7 +166,7 @@ def _renewed(numbers: tuple[int, ...], before: Job | None, job: Job) -> tuple[in
     """Another tuple where a job that goes on waiting asks for something else."""
     if before is None or not (_waits(before) and _waits(job)) or _asks(before) == _asks(job):
         return numbers
-    return tuple([*numbers])
+    return (*numbers,)
 
 
 def _asks(job: Job) -> tuple[object, ...]:

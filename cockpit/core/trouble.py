@@ -21,10 +21,8 @@ def with_trouble(cluster: Cluster, job: Job) -> Job:
     if job.state is not JobState.COMPLETING:
         return job
     way_out = f"; `cockpit cancel --lost {job.id}` gives it up"
-    if words:
-        phase = words + way_out
-    else:
-        phase = "stopping" if job.phase.endswith(way_out) else job.phase
+    free = "stopping" if job.phase.endswith(way_out) else job.phase
+    phase = words + way_out if words else free
     return job if job.phase == phase else replace(job, phase=phase)
 
 

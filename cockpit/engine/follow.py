@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from cockpit.core.cluster import Cluster, LinkState
 from cockpit.core.events import CheckpointLogged, Event, MetricsLogged, PhaseLogged
 from cockpit.core.jobs import Checkpoint, Job, Part, Stream
+from cockpit.core.roster import Roster
 from cockpit.engine.metrics import MetricReader
 from cockpit.engine.paths import StatePaths
 from cockpit.engine.ports import (
@@ -69,17 +70,18 @@ class Collector:
         self._post = post
         self._attempts: dict[tuple[str, int], _Attempt] = {}
         self._finished: set[tuple[str, int]] = set()
+        self._seen = Roster()
+        """The jobs at the last update."""
         self._rows: list[MetricRow] = []
         self._read: set[_Tail] = set()
 
     def update(self, cluster: Cluster) -> None:
         """Begin what is new, begin again what a lost link ended, close what is complete."""
-        live: set[tuple[str, int]] = set()
-        for job in cluster.jobs.values():
-            if job.state.holds_units:
-                live.add((job.run, job.attempt))
+        live = {(job.run, job.attempt) for job in cluster.roster.holders()}
+        for job in cluster.roster.changed_since(self._seen):
             if job.parts and (job.run, job.attempt) not in self._finished:
                 self._declare(job)
+        self._seen = cluster.roster
         for key, attempt in list(self._attempts.items()):
             for tail in attempt.tails.values():
                 self._keep_going(cluster, attempt, tail)
@@ -123,6 +125,10 @@ class Collector:
 
     def _declare(self, job: Job) -> None:
         key = (job.run, job.attempt)
+        names = {stream.name for part in job.parts for stream in part.streams}
+        if job.state.is_over and names and names <= self._store.collected(*key):
+            self._finished.add(key)
+            return
         for part in job.parts:
             for stream in part.streams:
                 attempt = self._attempts.get(key)

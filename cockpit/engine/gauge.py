@@ -14,7 +14,7 @@ PERIOD_S = 2.0
 
 def rows(cluster: Cluster) -> Iterator[MetricRow]:
     """The mean over each running job's GPUs; unknown readings count for nothing."""
-    for job in cluster.jobs.values():
+    for job in cluster.roster.holders():
         if job.state is JobState.RUNNING:
             used = _mean(gpu.used_pct for gpu in _gpus(cluster, job))
             if used is not None:

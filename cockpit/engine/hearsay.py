@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, TypeVar
 
-from cockpit.core.cluster import Gpu, GpuProcess, Lease, NodeFacts, Reading
-from cockpit.core.events import Report
+from cockpit.core.cluster import Gpu, GpuProcess, Lease, Moment, NodeFacts, Reading
+from cockpit.core.events import Report, RunsListed
 from cockpit.core.jobs import Checkpoint, Exit, Failure, Stream
+from cockpit.core.request import is_path
 from cockpit.core.text import visible
 
 _Json = Mapping[str, Any]
@@ -16,7 +17,9 @@ _T = TypeVar("_T")
 MAX_TEXT = 500
 """Characters kept of any text that a node says."""
 MAX_ITEMS = 4096
-"""Items kept of any list that a node says."""
+"""Items kept of any list that a node says, and units that it may have."""
+MAX_WHOLE_BITS = 63
+"""Of any whole number that a node says: what SQLite keeps, and bytes of a disk."""
 
 
 def number(value: object) -> float | None:
@@ -28,7 +31,9 @@ def number(value: object) -> float | None:
 
 
 def whole(value: object) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
+    if not isinstance(value, int) or isinstance(value, bool):
+        return None
+    return value if value.bit_length() <= MAX_WHOLE_BITS else None
 
 
 def text(value: object) -> str:
@@ -79,9 +84,14 @@ def reading(found: _Json) -> Reading:
         gpus=_known(rows(found.get("gpus")), _gpu),
         gpu_source=text(found.get("gpu_source")) or "none",
         gpu_message=text(found.get("gpu_message")) or None,
-        slots=whole(found.get("slots")),
+        slots=_slots(found.get("slots")),
         leases=_known(rows(found.get("leases")), _lease),
     )
+
+
+def _slots(value: object) -> int | None:
+    count = whole(value)
+    return None if count is None else max(0, min(count, MAX_ITEMS))
 
 
 def _load(value: object) -> tuple[float, ...]:
@@ -152,12 +162,18 @@ def report(found: _Json) -> Report | None:
         streams=_known(rows(found.get("streams")), _stream),
         pids=_known(rows(found.get("ranks")), _pid),
         exit=_exit(ended) if isinstance(ended, dict) else None,
+        message=text(found.get("message")),
     )
 
 
-def reports(reply: _Json) -> tuple[Report, ...]:
-    """Of the reply to `runs`."""
-    return _known(rows(reply.get("runs")), report)
+def runs_listed(
+    node: str, at: Moment, reply: _Json, of: Iterable[tuple[str, int]] | None = None
+) -> RunsListed:
+    """The reply to `runs`; a list that was cut, or of which a row cannot be read, is not whole."""
+    told = reply.get("runs")
+    reports = _known(rows(told), report)
+    is_whole = isinstance(told, list) and len(reports) == len(told)
+    return RunsListed(node, at, reports, None if of is None else frozenset(of), is_whole)
 
 
 def _pid(found: _Json) -> tuple[int, int] | None:
@@ -199,5 +215,6 @@ def complete_checkpoints(found: _Json) -> tuple[Checkpoint, ...]:
         if row.get("complete") is True
         and (step := whole(row.get("step"))) is not None
         and isinstance(path := row.get("path"), str)
+        and is_path(path)
     ]
     return tuple(sorted(complete, key=lambda checkpoint: -checkpoint.step))

@@ -6,14 +6,15 @@ import asyncio
 import logging
 import sqlite3
 import time
-from collections.abc import Sequence
 from dataclasses import replace
 
-from cockpit.core.cluster import Cluster, Moment
+from cockpit.core.cluster import Cluster, Moment, Node
 from cockpit.core.effects import Effect, Note
 from cockpit.core.events import EngineStarted, Event, Ticked
 from cockpit.core.jobs import Job
-from cockpit.core.step import QUIET, step
+from cockpit.core.roster import Roster
+from cockpit.core.schedule import start_what_fits
+from cockpit.core.step import QUIET, fold
 from cockpit.engine import gauge
 from cockpit.engine.follow import Collector
 from cockpit.engine.orders import BadOrder, event_of
@@ -28,8 +29,10 @@ TICK_S = 1.0
 ASLEEP_S = 5.0
 """Seconds between two ticks that mean this machine slept; its monotonic clock may have stood still."""
 FLUSH_S = 0.5
-BATCH = 1000
-"""Facts folded into one transaction at most."""
+BATCH_S = 0.02
+"""Seconds for which facts are folded into one transaction; then the links have their turn."""
+ORDERS_AT_ONCE = 200
+"""Orders put in the inbox a period, so that facts of the nodes never wait behind thousands."""
 
 _log = logging.getLogger(__name__)
 
@@ -44,7 +47,9 @@ class Engine:
     def __init__(self, cluster: Cluster, store: Store, nodes: Nodes, paths: StatePaths) -> None:
         """`cluster` holds the inventory's nodes; the jobs come from the store."""
         jobs, _ = store.jobs()
-        self.snapshot = replace(cluster, jobs=jobs, now=now())
+        self._capacity = {name: (units, kind) for name, units, kind in store.capacity()}
+        known = {name: self._known(node) for name, node in cluster.nodes.items()}
+        self.snapshot = replace(cluster, nodes=known, jobs=Roster.of(jobs), now=now())
         self.alert = ""
         """What needs a person now, or empty."""
         self._store = store
@@ -53,7 +58,6 @@ class Engine:
         self._watch = Watch(nodes, self._inbox.put_nowait, now, self._awaited)
         self._runner = Runner(nodes, self._inbox.put_nowait, now)
         self._collector = Collector(nodes, store, paths, self._inbox.put_nowait)
-        self._capacity: dict[str, tuple[int, str]] = {}
         self._dirty: set[int] = set()
         """Jobs whose newest figures are not in the store yet."""
 
@@ -76,20 +80,28 @@ class Engine:
         """Every line that the job's current attempt printed is on this machine."""
         return self._collector.is_complete(job)
 
+    def _known(self, node: Node) -> Node:
+        """With what the store remembers of it, so that a GPU that is gone since is missed."""
+        units, kind = self._capacity.get(node.name, (0, "slot"))
+        return replace(node, most_gpus=units if kind == "gpu" else 0)
+
     def _awaited(self, node: str) -> list[tuple[str, int]]:
         """Attempts that the node is to tell of, even if they ended long ago."""
         return [
             (job.run, job.attempt)
-            for job in self.snapshot.jobs.values()
-            if job.state.holds_units and job.part(node) is not None
+            for job in self.snapshot.roster.holders()
+            if job.part(node) is not None
         ]
 
     async def _consume(self) -> None:
         while True:
-            items = [await self._inbox.get()]
-            while len(items) < BATCH and not self._inbox.empty():
-                items.append(self._inbox.get_nowait())
-            await self._apply(items)
+            batch = _Fold(self.snapshot, await self._inbox.get())
+            until = time.monotonic() + BATCH_S
+            while time.monotonic() < until and not self._inbox.empty():
+                batch.take(self._inbox.get_nowait())
+            batch.finish()
+            await self._apply(batch)
+            await asyncio.sleep(0)
 
     async def _tick(self) -> None:
         last = now()
@@ -105,40 +117,44 @@ class Engine:
         """Put what other processes ordered in the inbox, once each."""
         seen, last = -1, 0
         while True:
-            stamp = self._store.stamp()
-            if stamp != seen:
-                seen = stamp
-                for order in self._store.orders():
-                    if order.id > last:
-                        last = order.id
-                        self._inbox.put_nowait(order)
+            try:
+                stamp = self._store.stamp()
+                orders = self._store.orders(last, ORDERS_AT_ONCE) if stamp != seen else []
+            except sqlite3.DatabaseError as error:
+                self._complain(error)
+                await asyncio.sleep(TICK_S)
+                continue
+            for order in orders:
+                last = order.id
+                self._inbox.put_nowait(order)
+            seen = seen if len(orders) == ORDERS_AT_ONCE else stamp
             await asyncio.sleep(ORDERS_PERIOD_S)
 
-    async def _apply(self, items: Sequence[Event | Order]) -> None:
-        """Fold facts and orders, make the result durable, show it, then do what it asks for."""
-        fold = _Fold(self.snapshot)
-        for item in items:
-            fold.take(item)
-        await self._commit(fold)
-        self.snapshot = fold.cluster
-        self._dirty = (self._dirty | fold.figures) - fold.changed
-        for effect in fold.effects:
+    async def _apply(self, batch: _Fold) -> None:
+        """Make what was folded durable, show it, then do what it asks for."""
+        await self._commit(batch)
+        self.snapshot = batch.cluster
+        self._dirty = (self._dirty | batch.figures) - batch.changed
+        for effect in batch.effects:
             if not isinstance(effect, Note):
                 self._runner.carry_out(effect)
-        self._collector.update(self.snapshot)
+        try:
+            self._collector.update(self.snapshot)
+        except sqlite3.DatabaseError as error:
+            self._complain(error)
 
-    async def _commit(self, fold: _Fold) -> None:
-        """Write before anything is shown or done. A full disk is waited out: nothing is lost."""
-        while fold.is_durable:
+    async def _commit(self, batch: _Fold) -> None:
+        """Write before anything is shown or done. A store in trouble is waited out: nothing is lost."""
+        while batch.is_durable:
             try:
                 with self._store.transaction():
-                    self._store.save_jobs(fold.cluster.jobs[number] for number in fold.changed)
-                    self._store.add_history(fold.lines())
-                    for order in fold.orders:
+                    self._store.save_jobs(batch.cluster.jobs[number] for number in batch.changed)
+                    self._store.add_history(batch.lines())
+                    for order in batch.orders:
                         self._store.consume(order)
                 self.alert = ""
                 return
-            except sqlite3.OperationalError as error:
+            except sqlite3.DatabaseError as error:
                 self._complain(error)
                 await asyncio.sleep(TICK_S)
 
@@ -151,14 +167,15 @@ class Engine:
                 self._collector.add(gauge.rows(self.snapshot))
             try:
                 self._write_figures()
-            except sqlite3.OperationalError as error:
+            except sqlite3.DatabaseError as error:
                 self._complain(error)
 
     def _write_figures(self) -> None:
         """Figures of running jobs: many a second, so they are written together."""
-        capacity = {name: node.capacity for name, node in self.snapshot.nodes.items() if node.units}
         fresh = {
-            name: found for name, found in capacity.items() if found != self._capacity.get(name)
+            name: found
+            for name, node in self.snapshot.nodes.items()
+            if (found := _capacity(node)) is not None and found != self._capacity.get(name)
         }
         if not self._dirty and not fresh and not self._collector.has_news:
             return
@@ -175,20 +192,27 @@ class Engine:
         """The spools hold all that a full disk keeps out here; the next engine reads it from there."""
         try:
             self._write_figures()
-        except sqlite3.OperationalError as error:
+        except sqlite3.DatabaseError as error:
             self._complain(error)
 
-    def _complain(self, error: sqlite3.OperationalError) -> None:
-        self.alert = (
-            f"the store cannot be written ({error}): free some disk space; nothing is lost yet"
-        )
+    def _complain(self, error: sqlite3.DatabaseError) -> None:
+        is_full = isinstance(error, sqlite3.OperationalError)
+        cure = "free some disk space" if is_full else "it is damaged: see whether its disk is well"
+        self.alert = f"the store cannot be written ({error}): {cure}; nothing is lost yet"
         _log.error("%s", self.alert)
+
+
+def _capacity(node: Node) -> tuple[int, str] | None:
+    """What the store is to remember of a node; None before it was read."""
+    if node.most_gpus:
+        return node.most_gpus, "gpu"
+    return node.capacity if node.units else None
 
 
 class _Fold:
     """A batch of facts and orders, folded, and what must be written before it counts."""
 
-    def __init__(self, cluster: Cluster) -> None:
+    def __init__(self, cluster: Cluster, first: Event | Order) -> None:
         self.cluster = cluster
         self.effects: list[Effect] = []
         self.orders: list[Order] = []
@@ -196,6 +220,8 @@ class _Fold:
         """Jobs that must be durable."""
         self.figures: set[int] = set()
         """Jobs of which only figures changed."""
+        self._may_start = False
+        self.take(first)
 
     @property
     def is_durable(self) -> bool:
@@ -209,12 +235,21 @@ class _Fold:
         event = self._event(item) if isinstance(item, Order) else item
         if event is None:
             return
-        before = self.cluster.jobs
-        self.cluster, more = step(self.cluster, event)
-        self.effects += more
-        if self.cluster.jobs is not before:
-            kind = self.figures if isinstance(event, QUIET) else self.changed
-            kind.update(n for n, job in self.cluster.jobs.items() if before.get(n) is not job)
+        is_quiet = isinstance(event, QUIET)
+        self._may_start |= not is_quiet
+        self._become(fold(self.cluster, event), self.figures if is_quiet else self.changed)
+
+    def finish(self) -> None:
+        """Start what fits now, once for all that came."""
+        if self._may_start:
+            self._become(start_what_fits(self.cluster), self.changed)
+
+    def _become(self, outcome: tuple[Cluster, list[Effect]], kind: set[int]) -> None:
+        before = self.cluster.roster
+        self.cluster, effects = outcome
+        self.effects += effects
+        if self.cluster.roster is not before:
+            kind.update(job.id for job in self.cluster.roster.changed_since(before))
 
     def _event(self, order: Order) -> Event | None:
         self.orders.append(order)

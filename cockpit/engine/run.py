@@ -13,7 +13,6 @@ from cockpit.core.events import (
     CheckpointsListed,
     Event,
     Prepared,
-    RunsListed,
     Started,
     StartRefused,
     Try,
@@ -135,8 +134,9 @@ class Runner:
         except Refusal as refusal:
             _log.warning("%s did not take `stop`: %s", stop.node, refusal.message)
             await asyncio.sleep(self._again_s)
-            runs = hearsay.reports(await self._until_taken(stop.node, "runs", {}))
-            self._post(RunsListed(stop.node, self._now(), runs))
+            of = (stop.run, stop.attempt)
+            reply = await self._until_taken(stop.node, "runs", {"of": [list(of)]})
+            self._post(hearsay.runs_listed(stop.node, self._now(), reply, [of]))
 
     async def _until_taken(self, node: str, verb: str, body: Body) -> Body:
         """Give an order until the node carried it out."""

@@ -152,17 +152,16 @@ class Store:
             self._append(uid, now, kind, job, body)
 
     def _append(self, uid: str, now: float, kind: str, job: int, body: str) -> None:
-        done = self._db.execute("SELECT 1 FROM done_orders WHERE uid = ?", (uid,)).fetchone()
-        if done is None:
+        if not self.is_done(uid):
             self._db.execute(
                 "INSERT OR IGNORE INTO orders (uid, time, kind, job, body) VALUES (?, ?, ?, ?, ?)",
                 (uid, now, kind, job, body),
             )
 
-    def orders(self) -> list[Order]:
-        """Everything not yet consumed, oldest first."""
-        rows = self._db.execute("SELECT id, kind, job, body, time FROM orders ORDER BY id")
-        return [Order(*row) for row in rows]
+    def orders(self, after: int = 0, limit: int = -1) -> list[Order]:
+        """Those not yet consumed whose id is above `after`, oldest first; -1 is all of them."""
+        query = "SELECT id, kind, job, body, time FROM orders WHERE id > ? ORDER BY id LIMIT ?"
+        return [Order(*row) for row in self._db.execute(query, (after, limit))]
 
     def consume(self, order: Order) -> None:
         """To be called in the transaction that writes what the order changed."""
@@ -253,6 +252,11 @@ class Store:
         query = "SELECT offset, collected FROM parsed WHERE run = ? AND attempt = ? AND stream = ?"
         row = self._db.execute(query, (run, attempt, stream)).fetchone()
         return (0, False) if row is None else (row[0], bool(row[1]))
+
+    def collected(self, run: str, attempt: int) -> set[str]:
+        """Names of the streams of an attempt of which all is here."""
+        query = "SELECT stream FROM parsed WHERE run = ? AND attempt = ? AND collected"
+        return {name for (name,) in self._db.execute(query, (run, attempt))}
 
     def save_capacity(self, node: str, units: int, kind: str) -> None:
         self._db.execute("INSERT OR REPLACE INTO capacity VALUES (?, ?, ?)", (node, units, kind))

@@ -39,7 +39,7 @@ class Viewer:
                 if stamp != seen:
                     seen = stamp
                     jobs, mark = self._store.jobs(mark)
-                    merged = {**self.snapshot.jobs, **jobs}
+                    merged = self.snapshot.roster.with_jobs(*jobs.values())
                     self.snapshot = replace(self.snapshot, jobs=merged)
                 self.snapshot = replace(self.snapshot, now=now())
                 await asyncio.sleep(PERIOD_S)

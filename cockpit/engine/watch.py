@@ -7,7 +7,7 @@ import logging
 from collections.abc import Callable, Sequence
 
 from cockpit.core.cluster import LinkState, Moment
-from cockpit.core.events import Event, LinkChanged, ReadingArrived, RunSeen, RunsListed
+from cockpit.core.events import Event, LinkChanged, ReadingArrived, RunSeen
 from cockpit.core.text import visible
 from cockpit.engine import hearsay
 from cockpit.engine.ports import (
@@ -88,7 +88,8 @@ class Watch:
         """A node counts as up once it listed its runs: nothing may start beside forgotten ones."""
         while True:
             try:
-                of = {"of": [list(attempt) for attempt in self._awaited(node)]}
+                awaited = self._awaited(node)
+                of = {"of": [list(attempt) for attempt in awaited]}
                 reply = await self._nodes.request(node, "runs", of, LIST_TIMEOUT_S)
             except (Refusal, Unreachable) as error:
                 _log.warning("%s did not list its runs: %s", node, error)
@@ -96,5 +97,5 @@ class Watch:
                 continue
             at = self._now()
             self._post(LinkChanged(node, at, LinkState.UP, facts=hearsay.facts(hello)))
-            self._post(RunsListed(node, at, hearsay.reports(reply)))
+            self._post(hearsay.runs_listed(node, at, reply, awaited))
             return

@@ -89,7 +89,10 @@ def test_a_run_that_was_lost_with_its_nodes_boot_fails_the_node() -> None:
     assert [stop.node for stop in play.take(Stop)] == ["a"]
     play.see("a", "ended", STOPPED)
     assert play.job().state is JobState.NODE_FAIL
-    assert play.job().reason == "b: the node was started anew"
+    assert play.job().reason == (
+        "b: it left no exit record and nothing of it lives: the node was started anew, "
+        "or its keeper was killed"
+    )
 
 
 def test_a_run_that_its_node_knows_nothing_of_is_lost() -> None:

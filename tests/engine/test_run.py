@@ -92,7 +92,7 @@ async def test_a_node_that_refuses_a_stop_is_looked_at_anew(bench: Bench) -> Non
     bench.node.answers = {"stop": [GONE], "runs": [SILENT, {"runs": []}]}
     bench.runner.carry_out(Stop("RUN", 1, "a", 30, "cancelled"))
     await until(lambda: bench.facts, "a list of runs")
-    assert bench.facts == [RunsListed("a", Moment(1.0, 1.0), ())]
+    assert bench.facts == [RunsListed("a", Moment(1.0, 1.0), (), frozenset({("RUN", 1)}))]
     assert bench.node.verbs() == ["stop", "runs", "runs"]
 
 
@@ -157,6 +157,6 @@ def test_whatever_a_node_says_is_read_or_unknown(odd: object) -> None:
         hearsay.report({"run": "R", "attempt": 1, "state": "ended", key: odd})
     ended = {"code": odd, "signal": odd, "first_failure": odd, "leftovers": odd, "reason": odd}
     hearsay.report({"run": "R", "attempt": 1, "state": "ended", "exit": ended})
-    hearsay.reports({"runs": odd})
+    hearsay.runs_listed("a", Moment(), {"runs": odd})
     hearsay.complete_checkpoints({"checkpoints": odd})
     hearsay.complete_checkpoints({"checkpoints": [{"step": odd, "path": odd, "complete": True}]})
