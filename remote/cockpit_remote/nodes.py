@@ -39,13 +39,19 @@ class SshNodes:
 
     async def request(self, node: str, verb: str, body: Body, timeout_s: float) -> Body:
         """One verb of docs/protocol.md. Raises Refusal or Unreachable."""
-        return await self._keepers[node].link.request(verb, body, timeout_s)
+        return await self._link(node).request(verb, body, timeout_s)
 
     async def follow(
         self, node: str, body: Body, sink: Callable[[FollowEvent], None]
     ) -> FollowHandle:
         """Follow a file until its link ends. Raises Refusal or Unreachable."""
-        return await self._keepers[node].link.follow(body, sink, FOLLOW_S)
+        return await self._link(node).follow(body, sink, FOLLOW_S)
+
+    def _link(self, node: str) -> Link:
+        """Raises Unreachable; a job may still be on a node that left the inventory."""
+        if node not in self._keepers:
+            raise Unreachable(f"{node} is not in cockpit.toml any more")
+        return self._keepers[node].link
 
     def retry(self) -> None:
         """Try every node that does not answer at once: a person acted, or this machine woke."""
