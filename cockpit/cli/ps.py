@@ -9,6 +9,7 @@ import click
 from cockpit.cli.jobs import all_jobs, open_store, record
 from cockpit.cli.say import put, put_json
 from cockpit.cli.setting import Setting
+from cockpit.core.job_time import run_time
 from cockpit.core.jobs import Job
 
 RECENT_S = 24 * 3600
@@ -48,20 +49,7 @@ def _line(job: Job, now: float) -> str:
         job.name[:24],
         job.request.user[:8],
         job.state.code,
-        duration(job, now),
+        run_time(job, now),
         job.request.shape,
         " ".join(word for word in (where, reason) if word),
     ).rstrip()
-
-
-def duration(job: Job, now: float) -> str:
-    """Of the current attempt, as [days-]hours:minutes:seconds."""
-    if job.started is None:
-        return "0:00"
-    seconds = int(max(0.0, (now if job.ended is None else job.ended) - job.started))
-    days, rest = divmod(seconds, 86400)
-    hours, rest = divmod(rest, 3600)
-    minutes, seconds = divmod(rest, 60)
-    if days:
-        return f"{days}-{hours:02}:{minutes:02}:{seconds:02}"
-    return f"{hours}:{minutes:02}:{seconds:02}" if hours else f"{minutes}:{seconds:02}"

@@ -13,7 +13,7 @@ import click
 from cockpit.cli.jobs import HOW_TO_RUN, has_engine, open_store, warn_of_stale_engine
 from cockpit.cli.say import Failure, note, put, put_json
 from cockpit.cli.setting import Setting
-from cockpit.core.command import default_name, parse, shape
+from cockpit.core.command import default_name, parse, replaced, shape
 from cockpit.core.request import BadRequest, Request
 
 
@@ -57,6 +57,8 @@ def submit(setting: Setting, /, command: tuple[str, ...], **options: Any) -> int
         put_json({"id": number, "run": request.run})
     elif not options["as_json"]:
         put(f"job {number} ({request.name}, {request.shape}) is queued")
+    for sentence in replaced(command, request.nodes, request.gpus):
+        note(sentence)
     warn_of_stale_engine(place)
     if not has_engine(place):
         note(f"no engine is running, so it waits: {HOW_TO_RUN}")
