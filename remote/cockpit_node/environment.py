@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Mapping
+from typing import Mapping, Sequence
 
 from cockpit_node.paths import RunPaths
 from cockpit_node.spec import Spec
@@ -30,18 +30,30 @@ def job_environment(
     return result
 
 
-def job_argv(spec: Spec, port: int | None) -> list[bytes]:
+def job_argv(spec: Spec, paths: RunPaths, port: int | None) -> list[bytes]:
     """The launcher's words, the port filled in, the setup lines run before."""
     words = list(spec.argv)
     if spec.port_at is not None and port is not None:
         words[spec.port_at] = str(port)
-    return after_setup(spec.setup, words)
+    return after_setup(paths.setup, words) if spec.has_setup else encoded(words)
 
 
-def after_setup(setup: str, words: list[str]) -> list[bytes]:
-    """`words`, run by bash once every line of `setup` has succeeded; its exec keeps the pid."""
-    if setup.strip():
-        words = ["bash", "-c", f'set -e\n{setup}\nexec "$@"', "bash", *words]
+def after_setup(file: str, words: Sequence[str]) -> list[bytes]:
+    """`words`, run by bash once every line in `file` has succeeded; its exec keeps the pid.
+
+    The lines are in a file because they may hold secrets, and anyone can read the words of a
+    process. They see and may set the words as `$@`.
+    """
+    return encoded(["bash", "-c", 'set -e; source "$0"; exec "$@"', file, *words])
+
+
+def setup_lines(spec: Spec) -> bytes:
+    """What `after_setup` needs to find in its file."""
+    return _bytes(f"{spec.setup}\n")
+
+
+def encoded(words: Sequence[str]) -> list[bytes]:
+    """Words as a process gets them."""
     return [_bytes(word) for word in words]
 
 

@@ -6,6 +6,7 @@ import os
 import threading
 from typing import Callable
 
+from cockpit_node.plain import open_plain
 from cockpit_node.wire import MAX_CHUNK, Chunk, Frame
 
 POLL_S = 0.1
@@ -86,9 +87,7 @@ class Stream:
         if self._path is None:
             return False
         try:
-            # O_NONBLOCK: a rank may have put a pipe there, which must not hold up the others.
-            flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK
-            self._descriptor = os.open(self._path, flags)
+            self._descriptor = open_plain(self._path)
         except FileNotFoundError:
             return False
         return True
@@ -138,14 +137,19 @@ class Follower:
 
     def _advance(self, stream: Stream) -> bool:
         """Send at most one chunk of a stream; whether anything was sent."""
-        try:
-            return self._step(stream)
-        except OSError as error:
-            return self._report(stream, f"the log cannot be read: {error.strerror or error}")
-
-    def _step(self, stream: Stream) -> bool:
         # Asked before reading: bytes written just before the end are then surely seen.
         over = stream.ended()
+        try:
+            return self._step(stream, over)
+        except OSError as error:
+            stream.idle += 1
+            news = self._report(stream, f"the log cannot be read: {error.strerror or error}")
+            if over:
+                # A rank put a pipe or a directory there, or the disk broke: no byte will come.
+                self._finish(stream)
+            return news
+
+    def _step(self, stream: Stream, over: bool) -> bool:
         data = stream.read()
         if data:
             stream.idle = 0

@@ -9,7 +9,7 @@ from typing import Any, Callable, Iterable
 from cockpit_node import records
 from cockpit_node.identity import boot_id
 from cockpit_node.paths import RunPaths
-from cockpit_node.plain import open_to_write, read_plain
+from cockpit_node.plain import read_plain, write_plain
 from cockpit_node.processes import Identity, process
 from cockpit_node.records import Record, Unreadable
 from cockpit_node.refused import Refused
@@ -60,7 +60,7 @@ class Journal:
         """Show that the supervisor lives."""
         self._count = (self._count + 1) % 2**32
         with unessential("the beat could not be written"):
-            _write_beat(self._paths.beat, self._count)
+            write_plain(self._paths.beat, _BEAT.pack(self._count))
         for path, record in list(self._unwritten.items()):
             self._put(path, record, records.replace)
         try:
@@ -133,14 +133,6 @@ def read_known(paths: RunPaths) -> list[Identity]:
 
 def _replace_for_good(path: str, record: Record) -> None:
     records.replace(path, record, lasting=True)
-
-
-def _write_beat(path: str, count: int) -> None:
-    descriptor = open_to_write(path)
-    try:
-        os.pwrite(descriptor, _BEAT.pack(count), 0)
-    finally:
-        os.close(descriptor)
 
 
 def _shortened(record: Record, limit: int) -> Record:

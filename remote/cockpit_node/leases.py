@@ -16,6 +16,8 @@ from cockpit_node.refused import Refused
 _UNIT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,127}")
 _TEXT_LIMIT = 2048
 _TRIES = 20
+_WRITE_S = 0.2
+"""Between taking a lock and having written who took it, on a busy node."""
 
 
 class Holder(NamedTuple):
@@ -112,7 +114,7 @@ def _take_one(directory: int, holder: Holder) -> int:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            text = os.pread(descriptor, _TEXT_LIMIT, 0).decode("utf-8", "replace")
+            text = _text_of_taker(descriptor)
             os.close(descriptor)
             raise Refused("Busy", _holder(holder.unit, text).sentence(), retry=True) from None
         if _still_there(directory, holder.unit, descriptor):
@@ -121,6 +123,16 @@ def _take_one(directory: int, holder: Holder) -> int:
         # Someone deleted the file between our opening and our locking it.
         os.close(descriptor)
     raise Refused("Busy", f"the lock of {holder.unit} keeps being deleted", retry=True)
+
+
+def _text_of_taker(descriptor: int) -> str:
+    """What the holder wrote; one that took the lock just now gets a moment to write."""
+    give_up = time.monotonic() + _WRITE_S
+    while True:
+        text = os.pread(descriptor, _TEXT_LIMIT, 0).decode("utf-8", "replace")
+        if text or time.monotonic() >= give_up:
+            return text
+        time.sleep(_WRITE_S / 20)
 
 
 def _open_unit(directory: int, unit: str) -> int:

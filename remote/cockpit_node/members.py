@@ -21,8 +21,9 @@ class Members:
     """The processes of one attempt on one node, the supervisor excepted.
 
     Found as descendants of the supervisor (a subreaper, so that nothing leaves its tree), by
-    the marker in their environment, and as those seen before together with their sessions. A session counts only while a process that was seen in it lives: its number cannot
-    have been given to anyone else since.
+    the marker in their environment, and as those seen before together with their sessions. A
+    session counts only while a process that was seen in it lives, or has not been waited for: its
+    number cannot have been given to anyone else since.
     """
 
     def __init__(
@@ -31,7 +32,10 @@ class Members:
         ancestor: int | None = None,
         known: Iterable[Identity] = (),
         since: int = 0,
+        name: bytes = MARKER,
     ) -> None:
+        self._name = name
+        """The variable that holds the marker."""
         self._marker = None if marker is None else marker.encode()
         """None where nothing can have left the tree, and reading every environment is wasted."""
         self._ancestor = ancestor
@@ -80,7 +84,7 @@ class Members:
     def _marked(self, rows: Iterable[Process]) -> set[int]:
         if self._marker is None:
             return set()
-        return {row.pid for row in rows if variable(environ(row.pid), MARKER) == self._marker}
+        return {row.pid for row in rows if variable(environ(row.pid), self._name) == self._marker}
 
 
 def rank_processes(members: Iterable[Process]) -> list[RankProcess]:

@@ -129,6 +129,11 @@ class RunPaths(NamedTuple):
         return os.path.join(self.directory, "stop.json")
 
     @property
+    def setup(self) -> str:
+        """The setup lines, for bash to read; they may hold secrets."""
+        return os.path.join(self.directory, "setup.sh")
+
+    @property
     def log(self) -> str:
         return os.path.join(self.directory, "log")
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 import os
 import secrets
 import shutil
-import signal
 import subprocess
 import tempfile
+import time
 from typing import Mapping, NamedTuple, Sequence
 
-from cockpit_node.environment import after_setup
+from cockpit_node.environment import after_setup, encoded, setup_lines
+from cockpit_node.kill import describe, kill
+from cockpit_node.members import MARKER, Members
+from cockpit_node.processes import process
 from cockpit_node.refused import Refused
 from cockpit_node.spec import Spec
 
@@ -18,7 +21,10 @@ MIN_FREE_BYTES = 64 * 1024 * 1024
 MIN_FREE_INODES = 200
 LIMIT_S = 60.0
 """For setup lines, and for finding torch on a slow shared file system."""
+_POLL_S = 0.01
 _SAID_LIMIT = 64 * 1024
+_QUESTION = b"COCKPIT_QUESTION"
+"""The variable by which the processes of a question are found."""
 _FIND_TORCH = (
     "import importlib.util, sys\n"
     "spec = importlib.util.find_spec('torch')\n"
@@ -48,7 +54,7 @@ def check(spec: Spec, env: Mapping[bytes, bytes]) -> None:
     if spec.resume is not None and spec.node_rank == 0 and not os.path.exists(spec.resume.path):
         message = f"there is no checkpoint {spec.resume.path}; list them with `cockpit checkpoints`"
         raise Refused("NoCheckpoint", message)
-    if spec.program is not None or spec.setup.strip():
+    if spec.program is not None or spec.has_setup:
         _check_program(spec, env)
     if spec.is_torchrun and os.path.basename(spec.argv[0]).startswith("python"):
         _check_torch(spec, env)
@@ -68,7 +74,7 @@ def check_space(root: str) -> None:
 
 def _check_program(spec: Spec, env: Mapping[bytes, bytes]) -> None:
     program = spec.program or "bash"
-    if not spec.setup.strip():
+    if not spec.has_setup:
         path = env.get(b"PATH", b"").decode("utf-8", "surrogateescape") or os.defpath
         place = os.path.join(spec.workdir, program) if "/" in program else program
         if shutil.which(place, path=path) is None:
@@ -76,7 +82,7 @@ def _check_program(spec: Spec, env: Mapping[bytes, bytes]) -> None:
         return
     reached = secrets.token_hex(8)
     words = ["bash", "-c", _FIND_PROGRAM, "bash", reached, program]
-    said = _ask(spec, after_setup(spec.setup, words), env)
+    said = _ask(spec, words, env)
     if reached not in said.text:
         how = f"failed with exit code {said.status}"
         if said.status is None:
@@ -88,7 +94,7 @@ def _check_program(spec: Spec, env: Mapping[bytes, bytes]) -> None:
 
 def _check_torch(spec: Spec, env: Mapping[bytes, bytes]) -> None:
     python = spec.argv[0]
-    said = _ask(spec, after_setup(spec.setup, [python, "-c", _FIND_TORCH]), env)
+    said = _ask(spec, [python, "-c", _FIND_TORCH], env)
     if said.status == _NO_TORCH:
         which = _end(said.text)
         message = f"{python} is {which}, which has no torch; install it there (`{which} -m pip "
@@ -100,10 +106,22 @@ def _check_torch(spec: Spec, env: Mapping[bytes, bytes]) -> None:
         raise Refused("NoProgram", f"{python} does not run: {_end(said.text) or said.status}")
 
 
-def _ask(spec: Spec, argv: Sequence[bytes], env: Mapping[bytes, bytes]) -> Said:
-    """Run a question as the job would be run. To a file: whoever keeps a pipe open delays nobody."""
-    # Not marked: a look for the run's processes must not find its preparation.
-    env = {key: value for key, value in env.items() if key != b"COCKPIT_RUN"}
+def _ask(spec: Spec, words: Sequence[str], env: Mapping[bytes, bytes]) -> Said:
+    """Run a question as the job would be run, after its setup lines if it has any."""
+    if not spec.has_setup:
+        return _answer(spec, encoded(words), env)
+    with tempfile.NamedTemporaryFile(prefix="cockpit-setup-") as file:
+        file.write(setup_lines(spec))
+        file.flush()
+        return _answer(spec, after_setup(file.name, words), env)
+
+
+def _answer(spec: Spec, argv: Sequence[bytes], env: Mapping[bytes, bytes]) -> Said:
+    """What it says goes to a file: whoever keeps a pipe open delays nobody."""
+    # Another mark than the run's: a look for its processes must not find its preparation.
+    marker = secrets.token_hex(16)
+    env = {key: value for key, value in env.items() if key != MARKER}
+    env[_QUESTION] = marker.encode()
     with tempfile.TemporaryFile() as output:
         try:
             asked = subprocess.Popen(
@@ -118,20 +136,41 @@ def _ask(spec: Spec, argv: Sequence[bytes], env: Mapping[bytes, bytes]) -> Said:
         except OSError as error:
             word = os.fsdecode(argv[0])
             raise Refused("NoProgram", f"{word} cannot be started: {error.strerror}") from error
+        in_time = False
         try:
-            status: int | None = asked.wait(LIMIT_S)
-        except subprocess.TimeoutExpired:
-            status = None
+            in_time = _has_ended(asked.pid, LIMIT_S)
         finally:
-            _end_group(asked)
+            _end_all(asked, marker)
         output.seek(0)
-        return Said(status, output.read(_SAID_LIMIT).decode("utf-8", "replace"))
+        said = output.read(_SAID_LIMIT).decode("utf-8", "replace")
+        return Said(asked.returncode if in_time else None, said)
 
 
-def _end_group(asked: subprocess.Popen[bytes]) -> None:
-    if asked.returncode is None:
-        os.killpg(asked.pid, signal.SIGKILL)
+def _has_ended(pid: int, within_s: float) -> bool:
+    """Whether it ends in time. It is not waited for yet, so that its session keeps its number."""
+    give_up = time.monotonic() + within_s
+    while os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT | os.WNOHANG) is None:
+        if time.monotonic() >= give_up:
+            return False
+        time.sleep(_POLL_S)
+    return True
+
+
+def _end_all(asked: subprocess.Popen[bytes], marker: str) -> None:
+    """End the question and what it left in the background. Raises Refused if something lives on."""
+    row = process(asked.pid)
+    known = [row.identity] if row is not None else []
+    since = row.start if row is not None else 0
+    left = kill(Members(marker, known=known, since=since, name=_QUESTION), _nothing)
+    if not left:
         asked.wait()
+        return
+    message = f"{describe(left)}, which the setup lines had started; look at this node"
+    raise Refused("Leftovers", message, retry=True)
+
+
+def _nothing() -> None:
+    """Only the question is a child of this process; `_end_all` waits for it."""
 
 
 def _not_found(program: str, where: str) -> str:

@@ -31,7 +31,7 @@ def main() -> NoReturn:
 
 
 def _read(outbox: Outbox) -> None:
-    decoder = Decoder()
+    decoder = Decoder(keep_surrogates=True)
     desk: Desk | None = None
     while True:
         data = os.read(0, READ_BYTES)

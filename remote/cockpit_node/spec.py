@@ -61,6 +61,10 @@ class Spec(NamedTuple):
         return f"{self.run}/{self.attempt}/{self.node}"
 
     @property
+    def has_setup(self) -> bool:
+        return bool(self.setup.strip())
+
+    @property
     def is_torchrun(self) -> bool:
         return self.launcher == "torchrun"
 

@@ -10,7 +10,7 @@ from cockpit_node.archive import trainer_path
 from cockpit_node.children import Children
 from cockpit_node.claim import only_one, remove
 from cockpit_node.ending import Ending
-from cockpit_node.environment import GRACE_STRETCH, job_argv, job_environment
+from cockpit_node.environment import GRACE_STRETCH, job_argv, job_environment, setup_lines
 from cockpit_node.growth import Growth
 from cockpit_node.heart import Heart
 from cockpit_node.identity import boot_id
@@ -21,6 +21,7 @@ from cockpit_node.members import Members
 from cockpit_node.orders import Orders, Stop
 from cockpit_node.outputs import Outputs
 from cockpit_node.paths import RunPaths
+from cockpit_node.plain import write_plain
 from cockpit_node.port import HeldPort, hold
 from cockpit_node.processes import Identity, process
 from cockpit_node.records import Record, text
@@ -95,6 +96,8 @@ class Supervisor:
         try:
             self._journal.open()
             os.makedirs(self._paths.log, mode=0o700, exist_ok=True)
+            if self._spec.has_setup:
+                write_plain(self._paths.setup, setup_lines(self._spec))
         except OSError as error:
             message = (
                 f"{self._paths.directory} cannot be written: {error.strerror}; free some space"
@@ -158,7 +161,7 @@ class Supervisor:
             os.makedirs(self._paths.checkpoints, mode=0o700, exist_ok=True)
         trainer = trainer_path(self._paths.root)
         return Started(
-            job_argv(self._spec, port),
+            job_argv(self._spec, self._paths, port),
             job_environment(os.environb, self._spec, self._paths, trainer),
             self._spec.workdir,
             self._outputs,

@@ -62,8 +62,11 @@ def encode_chunk(chunk: Chunk) -> bytes:
 class Decoder:
     """Bytes in, whole frames out; keeps what is not yet complete."""
 
-    def __init__(self) -> None:
+    def __init__(self, keep_surrogates: bool = False) -> None:
         self._buffer = bytearray()
+        self._keep_surrogates = keep_surrogates
+        """Only for a trusted peer, whose file names and words may be any bytes: they travel as
+        lone surrogates, as Python's "surrogateescape" makes them."""
 
     def feed(self, data: bytes) -> Iterator[Frame]:
         """The frames that `data` completes. Raises WireError on anything else than frames."""
@@ -78,7 +81,7 @@ class Decoder:
                     return
                 payload = bytes(self._buffer[at + _HEADER.size : end])
                 at = end
-                yield _decode(kind, payload)
+                yield _decode(kind, payload, self._keep_surrogates)
         finally:
             del self._buffer[:at]
 
@@ -91,7 +94,7 @@ def _check(length: int, kind: int) -> None:
         raise WireError(f"a frame of {length} bytes is over the limit of {limit}")
 
 
-def _decode(kind: int, payload: bytes) -> Frame:
+def _decode(kind: int, payload: bytes, keep_surrogates: bool) -> Frame:
     if kind == CHUNK_KIND:
         if len(payload) < _CHUNK.size:
             raise WireError("a log chunk without its header")
@@ -99,7 +102,7 @@ def _decode(kind: int, payload: bytes) -> Frame:
         return Chunk(stream, offset, payload[_CHUNK.size :])
     try:
         message = json.loads(payload.decode("utf-8", "replace"), parse_constant=_refuse_constant)
-        if b"\\ud" in payload.lower():
+        if not keep_surrogates and b"\\ud" in payload.lower():
             message = _well_formed(message)
     except (ValueError, RecursionError) as error:
         raise WireError(f"a message that is not JSON: {error}") from error

@@ -5,12 +5,15 @@ from __future__ import annotations
 import contextlib
 import os
 import socket
+import sys
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from cockpit_node import leases, runs
+from cockpit_node.processes import process
 from cockpit_node.refused import Refused
 from tests.node.rig import Rig, kill, until
 
@@ -139,6 +142,38 @@ def test_setup_lines_run_before_the_job_and_leave_no_process_of_their_own(rig: R
     rig.ended(paths)
     with open(f"{paths.log}/0.stdout", "rb") as file:
         assert file.read() == f"{hostile}|grüß \x01 ".encode() + b"\xff|yes"
+
+
+def test_what_setup_lines_start_in_the_background_ends_with_each_question(rig: Rig) -> None:
+    left = "(exec sleep 4242 & echo $! >> pids; setsid sleep 4243 & echo $! >> pids) & wait; true"
+    refusal = refusal_of(rig, argv=["no-such-program"], setup=f"{left}\ndisown -a")
+    assert refusal.code == "NoProgram"
+    # One knows nothing of the mark, the other has left the session.
+    setup = f"env -i {sys.executable} -c 'import time; time.sleep(600)' & echo $! >> pids\nfalse"
+    assert refusal_of(rig, setup=setup).code == "SetupFailed"
+    pids = [int(line) for line in rig.text("pids").split()]
+    assert len(pids) == 3
+    assert [pid for pid in pids if (row := process(pid)) is not None and row.lives] == []
+
+
+def test_no_word_of_the_setup_lines_shows_among_the_words_of_a_process(rig: Rig) -> None:
+    setup = "SECRET=hunter2\ntouch waiting; while [ ! -e go ]; do sleep 0.05; done"
+    (rig.work / "go").touch()
+    spec = rig.spec(["sh", "-c", 'echo "$1-${SECRET:-gone}"', "sh", "a b"], setup=setup)
+    runs.prepare(rig.node, spec)
+    (rig.work / "go").unlink()
+    (rig.work / "waiting").unlink()
+    runs.go(rig.node, spec["run"], spec["attempt"], None)
+    paths = rig.node.paths(spec["run"], spec["attempt"])
+    until("the setup lines run", (rig.work / "waiting").exists)
+    pids = rig.marked()
+    words = [Path(f"/proc/{pid}/cmdline").read_bytes() for pid in pids]
+    assert any(paths.setup.encode() in line for line in words)
+    assert not any(b"hunter2" in line for line in words)
+    assert os.stat(paths.setup).st_mode & 0o777 == 0o600
+    (rig.work / "go").touch()
+    rig.ended(paths)
+    assert rig.stream(paths, "0.stdout") == "a b-gone\n"
 
 
 def test_a_program_that_cannot_be_started_ends_as_its_exit_record_says(rig: Rig) -> None:

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from cockpit_node import records, runs
+from cockpit_node.members import Members
 from cockpit_node.processes import process
+from cockpit_node.teardown import Teardown
 from tests.node.rig import Rig, kill, until
 
 pytestmark = pytest.mark.torch
@@ -84,6 +88,42 @@ def test_when_torchrun_itself_is_killed_its_ranks_are_ended(rig: Rig) -> None:
     assert (end["signal"], end["leftovers"]) == ("SIGKILL", 0)
     assert "torchrun" in end["reason"]
     assert [pid for pid in ranks.values() if os.path.exists(f"/proc/{pid}")] == []
+
+
+TEARDOWN = "Sending process {} closing signal SIGTERM"
+SOUNDS = [
+    "W1130 11:00:00.000000 123 torch/distributed/elastic/multiprocessing/api.py:1010] " + TEARDOWN,
+    "WARNING:torch.distributed.elastic.multiprocessing.api:" + TEARDOWN,
+    "[2024-01-30 11:00:00,123] torch.distributed.elastic.multiprocessing.api: [WARNING] "
+    + TEARDOWN,
+]
+
+
+@pytest.mark.parametrize("line", SOUNDS)
+def test_only_torchruns_own_words_about_a_rank_of_the_run_are_a_teardown(
+    tmp_path: Path, line: str
+) -> None:
+    output = tmp_path / "launcher.0"
+    with subprocess.Popen(["sleep", "600"], env={"COCKPIT_RUN": "01WORDS/1/gpu1"}) as rank:
+        members = Members("01WORDS/1/gpu1")
+        until("it is marked", members.scan)
+        ours, words = line.format(rank.pid), TEARDOWN.format(rank.pid)
+        others = [words, f"[default0]:{ours}", f"closing signal\n{words}", line.format(1)]
+        for said in others:
+            output.write_text(f"{said}\n")
+            assert not Teardown(str(output)).begun(members)
+        teardown = Teardown(str(output))
+        for piece, begun in ((f"{said}\n", False), (ours[:60], False), (ours[60:] + "\n", True)):
+            with output.open("a") as file:
+                file.write(piece)
+            assert teardown.begun(members) == begun
+        told = line.replace("multiprocessing", "agent/server" if "/" in line else "agent.server")
+        told = told.replace(TEARDOWN, "Received 15 death signal, shutting down workers")
+        output.write_text(f"{told}\n{ours}\n")
+        assert not Teardown(str(output)).begun(members)
+        rank.kill()
+    output.write_text(f"{ours}\n")
+    assert not Teardown(str(output)).begun(members)
 
 
 DEAF = """
