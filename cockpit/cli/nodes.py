@@ -11,9 +11,9 @@ from cockpit.build.place import Place
 from cockpit.cli.jobs import open_store
 from cockpit.cli.say import NO_CONNECTION, put, put_json
 from cockpit.cli.setting import Setting
-from cockpit.core.rooms import occupied
 from cockpit.core.cluster import Cluster, Node, Unit
 from cockpit.core.jobs import Job
+from cockpit.core.rooms import occupied
 
 CONNECT_S = 30.0
 _FACTS = ("hostname", "address", "interface")
