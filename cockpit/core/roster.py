@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, ItemsView, Iterator, Mapping, ValuesView
-from dataclasses import dataclass, field, replace
-from typing import TypeVar
+from dataclasses import dataclass, field
+from operator import lt
+from typing import Generic, TypeVar
 
 from cockpit.core.jobs import Job, JobState
 
@@ -14,7 +15,8 @@ _PAGE_BITS = 7
 _RUN_PAGES = 256
 
 _Pages = Mapping[int, Mapping[int, Job]]
-_T = TypeVar("_T")
+_K = TypeVar("_K")
+_V = TypeVar("_V")
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -73,33 +75,45 @@ class Roster(Mapping[int, Job]):
             if old is not page:
                 yield from (job for number, job in page.items() if old.get(number) is not job)
 
-    def with_jobs(self, *jobs: Job) -> Roster:
-        roster = self
-        for job in jobs:
-            roster = roster.with_job(job)
-        return roster
-
     def with_job(self, job: Job) -> Roster:
-        before = self.get(job.id)
-        known = before is not None and before.run == job.run
-        return replace(
-            self,
-            _pages=self._with_page(job),
-            _count=self._count + (before is None),
-            _runs=self._runs if known else self._with_run(job),
-            holding=_placed(self.holding, before, job, _holds),
-            waiting=_renewed(_placed(self.waiting, before, job, _waits), before, job),
-            looking=_placed(self.looking, before, job, _looks),
-        )
+        return self.with_jobs(job)
 
-    def _with_page(self, job: Job) -> _Pages:
-        key = job.id >> _PAGE_BITS
-        page = _sorted({**self._pages.get(key, {}), job.id: job}, job.id)
-        return _sorted({**self._pages, key: page}, key)
+    def with_jobs(self, *jobs: Job) -> Roster:
+        """Each page is copied once, however many of its jobs change."""
+        if not jobs:
+            return self
+        pages, runs = _Copies(self._pages), _Copies(self._runs)
+        count, holding, waiting, looking = self._count, self.holding, self.waiting, self.looking
+        for job in jobs:
+            page = pages.of(job.id >> _PAGE_BITS)
+            before = page.get(job.id)
+            page[job.id] = job
+            if before is None or before.run != job.run:
+                count += before is None
+                runs.of(hash(job.run) % _RUN_PAGES)[job.run] = job.id
+            holding = _placed(holding, before, job, _holds)
+            waiting = _renewed(_placed(waiting, before, job, _waits), before, job)
+            looking = _placed(looking, before, job, _looks)
+        pages.all.update((key, _sorted(page)) for key, page in pages.copied.items())
+        return Roster(_sorted(pages.all), count, runs.all, holding, waiting, looking)
 
-    def _with_run(self, job: Job) -> Mapping[int, Mapping[str, int]]:
-        key = hash(job.run) % _RUN_PAGES
-        return {**self._runs, key: {**self._runs.get(key, {}), job.run: job.id}}
+
+class _Copies(Generic[_K, _V]):
+    """Pages, of which those that change are copied first."""
+
+    def __init__(self, pages: Mapping[int, Mapping[_K, _V]]) -> None:
+        self.all: dict[int, Mapping[_K, _V]] = dict(pages)
+        self._mine: dict[int, dict[_K, _V]] = {}
+
+    def of(self, key: int) -> dict[_K, _V]:
+        """A page to write on."""
+        if key not in self._mine:
+            self.all[key] = self._mine[key] = dict(self.all.get(key, {}))
+        return self._mine[key]
+
+    @property
+    def copied(self) -> Mapping[int, Mapping[_K, _V]]:
+        return self._mine
 
 
 class _Values(ValuesView[Job]):
@@ -126,17 +140,10 @@ class _Items(ItemsView[int, Job]):
             yield from page.items()
 
 
-def _sorted(changed: dict[int, _T], key: int) -> dict[int, _T]:
-    """By number; nearly always `key` is where it belongs."""
-    last = next(reversed(changed))
-    in_order = key != last or len(changed) == 1 or _before_last(changed) < last
-    return changed if in_order else dict(sorted(changed.items()))
-
-
-def _before_last(changed: dict[int, _T]) -> int:
-    found = reversed(changed)
-    next(found)
-    return next(found)
+def _sorted(found: Mapping[int, _V]) -> Mapping[int, _V]:
+    numbers = list(found)
+    in_order = all(map(lt, numbers, numbers[1:]))
+    return found if in_order else dict(sorted(found.items()))
 
 
 def _holds(job: Job) -> bool:

@@ -34,7 +34,7 @@ def start_what_fits(cluster: Cluster) -> tuple[Cluster, list[Effect]]:
         found.consider(job)
     until = min(outlook.until, found.next_retry)
     seen = replace(outlook, blocker=found.blocker, until=until)
-    return replace(found.cluster, outlook=seen), found.effects
+    return replace(found.after(), outlook=seen), found.effects
 
 
 class _Pass:
@@ -55,6 +55,13 @@ class _Pass:
         self._never: dict[_Ask, str] = {}
         self._ahead: int | None = None
         self._in_line: set[int] = set()
+        self._worded: list[Job] = []
+        """Those that say another reason than before."""
+
+    def after(self) -> Cluster:
+        """With all that was decided."""
+        jobs = self.cluster.roster.with_jobs(*self._worded)
+        return replace(self.cluster, jobs=jobs)
 
     def consider(self, job: Job) -> None:
         """Start a job, or say why it waits."""
@@ -90,7 +97,7 @@ class _Pass:
 
     def _stays(self, job: Job, ask: _Ask, reason: str) -> None:
         if job.reason != reason:
-            self.cluster = with_job(self.cluster, replace(job, reason=reason))
+            self._worded.append(replace(job, reason=reason))
         self._ahead = self._short[ask] = job.id
         self._in_line.add(job.id)
 
