@@ -9,7 +9,10 @@ import sys
 import zipimport
 
 import cockpit_node
+from cockpit_node.unessential import unessential
 
+AGENTS = "agent"
+"""Where agents and trainers are kept, below the state root."""
 _TRAINER = "trainer.zip"
 
 
@@ -50,12 +53,21 @@ def trainer_path(root: str) -> str | None:
         data = zipimport.zipimporter(archive).get_data(_TRAINER)
     except OSError:
         return None
-    return _kept(data, os.path.join(root, "agent"))
+    return _kept(data, os.path.join(root, AGENTS))
+
+
+def touch(*kept: str | None) -> None:
+    """Keep files young that are in use; also on another machine, where the home is shared."""
+    for path in kept:
+        if path is not None:
+            with unessential(f"{path} could not be kept young"):
+                os.utime(path)
 
 
 def _kept(data: bytes, directory: str) -> str:
     path = os.path.join(directory, f"trainer-{hashlib.sha256(data).hexdigest()}.zip")
     if os.path.exists(path) and os.path.getsize(path) == len(data):
+        touch(path)
         return path
     os.makedirs(directory, mode=0o700, exist_ok=True)
     partial = f"{path}.{os.getpid()}.tmp"

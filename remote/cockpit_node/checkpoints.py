@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 import stat
-from typing import Any, Dict
+from typing import Any, Dict, NamedTuple
 
 from cockpit_node import records
 from cockpit_node.records import Record, Unreadable
@@ -21,19 +21,33 @@ Checkpoint = Dict[str, Any]
 """{step, path, complete, reason, bytes, time, world_size}; `reason` says why it is not complete."""
 
 
+MAX_LISTED = 1000
+"""The newest; each costs a look at all its files."""
+
+
+class Listing(NamedTuple):
+    """What lies in a directory."""
+
+    checkpoints: list[Checkpoint]
+    """Newest step first."""
+    left_out: int
+    """How many older ones are there besides."""
+
+
 class _Incomplete(Exception):
     """Why a checkpoint must not be used."""
 
 
-def checkpoints(directory: str) -> list[Checkpoint]:
-    """All of them, newest step first; none where there is no such directory."""
+def checkpoints(directory: str) -> Listing:
+    """The newest; none where there is no such directory."""
     try:
         names = os.listdir(directory)
     except (FileNotFoundError, NotADirectoryError):
-        return []
+        return Listing([], 0)
     matches = (_DIRECTORY.fullmatch(name) for name in names)
-    found = [(int(match.group(1)), match.group(0)) for match in matches if match]
-    return [_look(os.path.join(directory, name), step) for step, name in sorted(found)[::-1]]
+    found = sorted((int(match.group(1)), match.group(0)) for match in matches if match)[::-1]
+    listed = [_look(os.path.join(directory, name), step) for step, name in found[:MAX_LISTED]]
+    return Listing(listed, len(found) - len(listed))
 
 
 def _look(path: str, step: int) -> Checkpoint:
@@ -89,7 +103,8 @@ def _bytes_of(path: str, name: str, entry: object) -> int:
         raise _Incomplete(f"its manifest names {name!r:.80}, which is no file of it")
     try:
         seen = os.lstat(os.path.join(path, name))
-    except OSError:
+    except (OSError, ValueError):
+        # No file has a name that is no text.
         raise _Incomplete(f"{name!r:.80} is missing") from None
     if not stat.S_ISREG(seen.st_mode):
         raise _Incomplete(f"{name!r:.80} is not a plain file")

@@ -10,10 +10,12 @@ import traceback
 from typing import Any, NamedTuple
 
 from cockpit_node import identity, leases, paths, runs
+from cockpit_node.archive import AGENTS, own_archive, touch
 from cockpit_node.body import BadOrder, Body, maybe_number, maybe_text, number, table, text
 from cockpit_node.follow import Follower
 from cockpit_node.outbox import Outbox
 from cockpit_node.probe.reading import EVERY_S, Readings, Setting
+from cockpit_node.prune import prune
 from cockpit_node.refused import Refused
 from cockpit_node.threads import start
 from cockpit_node.verbs import Verbs
@@ -75,6 +77,8 @@ class Desk:
             outbox.send,
         )
         follower = Follower(outbox.send_log)
+        touch(own_archive())
+        start("prune", lambda: prune(os.path.join(root, AGENTS), time.time()))
         readings.start()
         start("readings", lambda: _send_readings(readings, outbox))
         start("watcher", watcher.run)

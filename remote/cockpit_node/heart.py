@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 
 from cockpit_node import torchrun
+from cockpit_node.archive import own_archive, touch
 from cockpit_node.children import Children
 from cockpit_node.journal import Journal
 from cockpit_node.leases import Leases
@@ -27,6 +28,8 @@ class Heart:
     def __init__(self, spec: Spec, outputs: Outputs, children: Children, journal: Journal) -> None:
         self.members = Members(spec.marker)
         self.leases = Leases(())
+        self.trainer: str | None = None
+        """The file that the run imports its trainer from."""
         self._spec = spec
         self._outputs = outputs
         self._children = children
@@ -60,6 +63,7 @@ class Heart:
         if self._is_due("touch", TOUCH_S):
             with unessential("the leases could not be kept young"):
                 self.leases.touch()
+            touch(own_archive(), self.trainer)
 
     def _see_files(self) -> None:
         """The ranks' files appear one by one, when torchrun is ready."""

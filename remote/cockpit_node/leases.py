@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import os
 import re
@@ -9,6 +10,7 @@ import stat
 import time
 from typing import NamedTuple, Sequence
 
+from cockpit_node.identity import user_name
 from cockpit_node.mounts import mount_of
 from cockpit_node.paths import lock_directory
 from cockpit_node.refused import Refused
@@ -75,7 +77,8 @@ def take(holders_to_be: Sequence[Holder]) -> Leases:
     held = Leases([directory])
     try:
         # Sweepers of /tmp pass by a directory that someone holds a lock on.
-        fcntl.flock(directory, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        with contextlib.suppress(BlockingIOError):
+            fcntl.flock(directory, fcntl.LOCK_SH | fcntl.LOCK_NB)
         for holder in sorted(holders_to_be, key=lambda one: one.unit):
             held.add(_take_one(directory, holder))
     except BaseException:
@@ -85,10 +88,14 @@ def take(holders_to_be: Sequence[Holder]) -> Leases:
 
 
 def holders(units: Sequence[str] | None = None) -> dict[str, Holder]:
-    """Who holds what, read without taking a lock: a look never makes a taker fail."""
+    """Who holds what, read without taking a lock: a look never makes a taker fail.
+
+    Raises Refused where nobody could take a lock.
+    """
     directory = lock_directory()
-    if not os.path.isdir(directory):
+    if not os.path.lexists(directory):
         return {}
+    os.close(_open_made(directory))
     locked = _locked_inodes(directory)
     found = {}
     for unit in sorted(os.listdir(directory)) if units is None else units:
@@ -178,8 +185,18 @@ def _open_directory(path: str) -> int:
         raise Refused("Busy", message, retry=True) from error
     finally:
         os.umask(umask)
+    return _open_made(path)
+
+
+def _open_made(path: str) -> int:
+    """The lock directory, once it is sure that all users of the node can use it."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except PermissionError as error:
+        owner = user_name(os.lstat(path).st_uid)
+        message = f"the lock directory {path} is {owner}'s and closed to others"
+        cure = f"ask {owner} to run `chmod 1777 {path}`"
+        raise Refused("Busy", f"{message}; {cure}", retry=True) from error
     except OSError as error:
         message = f"the lock directory {path} is not a directory; remove it"
         raise Refused("Busy", message, retry=True) from error

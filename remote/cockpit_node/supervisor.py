@@ -159,10 +159,10 @@ class Supervisor:
     def _launch(self, port: int | None) -> Started:
         if self._spec.checkpoint_dir is None:
             os.makedirs(self._paths.checkpoints, mode=0o700, exist_ok=True)
-        trainer = trainer_path(self._paths.root)
+        self._heart.trainer = trainer_path(self._paths.root)
         return Started(
             job_argv(self._spec, self._paths, port),
-            job_environment(os.environb, self._spec, self._paths, trainer),
+            job_environment(os.environb, self._spec, self._paths, self._heart.trainer),
             self._spec.workdir,
             self._outputs,
             self._children,

@@ -101,7 +101,7 @@ class Verbs:
         return runs.look(self._node, text(body, "run"), number(body, "attempt"))
 
     def _checkpoints(self, body: Body) -> Reply:
-        return {"checkpoints": checkpoints.checkpoints(text(body, "dir"))}
+        return checkpoints.checkpoints(text(body, "dir"))._asdict()
 
     def _follow(self, body: Body) -> Reply:
         run, attempt, name = text(body, "run"), number(body, "attempt"), text(body, "name")

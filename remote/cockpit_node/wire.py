@@ -23,6 +23,9 @@ MAX_JSON = 4 * 1024 * 1024
 MAX_CHUNK = 64 * 1024
 """Bytes of log in one chunk."""
 
+MAX_SLOTS = 4096
+"""CPU slots of one node: more than any machine has cores, and each is looked at all the time."""
+
 _HEADER = struct.Struct(">IB")
 _CHUNK = struct.Struct(">IQ")
 

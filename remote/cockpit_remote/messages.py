@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from cockpit_node.wire import MAX_SLOTS
+
 MAX_INTEGER = 1 << 63
 
 
@@ -26,6 +28,13 @@ class Each:
     """A list of values of one shape."""
 
     shape: Any
+
+
+@dataclass(frozen=True, slots=True)
+class UpTo:
+    """A whole number from 0 to a limit, of which something is made for each."""
+
+    limit: int
 
 
 FAILURE = {"code": str, "message": str, "retry": bool}
@@ -98,7 +107,7 @@ REPLIES: Mapping[str, Mapping[str, Any]] = {
     "signal": {"signalled": Each(Maybe(int)), "without_handler": Each(Maybe(int))},
     "runs": {"runs": Each(RUN_STATE)},
     "look": RUN_STATE,
-    "checkpoints": {"checkpoints": Each(_CHECKPOINT)},
+    "checkpoints": {"checkpoints": Each(_CHECKPOINT), "left_out": Maybe(int)},
 }
 """Bodies of replies by verb; all others are empty."""
 
@@ -128,10 +137,10 @@ SHAPES: Mapping[str, Mapping[str, Any]] = {
         "memory": {"total_bytes": Maybe(int), "used_bytes": Maybe(int)},
         "disks": Each(_DISK),
         "network": {"received_bytes_per_s": Maybe(float), "sent_bytes_per_s": Maybe(float)},
-        "gpus": Each(_GPU),
+        "gpus": Maybe(Each(_GPU)),
         "gpu_source": str,
         "gpu_message": Maybe(str),
-        "slots": Maybe(int),
+        "slots": Maybe(UpTo(MAX_SLOTS)),
         "leases": Each(_LEASE),
     },
     "run": RUN_STATE,
@@ -162,6 +171,9 @@ def _check(value: object, shape: Any, where: str) -> None:
         case Maybe(inner):
             if value is not None:
                 _check(value, inner, where)
+        case UpTo(limit):
+            if not isinstance(value, int) or not (_is(value, int) and 0 <= value <= limit):
+                raise BadMessage(f"{where} is not a whole number from 0 to {limit}")
         case Each(inner):
             if not isinstance(value, list):
                 raise BadMessage(f"{where} is not a list")

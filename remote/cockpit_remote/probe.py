@@ -56,5 +56,5 @@ def _result(alias: str, hello: Body, reading: Body | None) -> ProbeResult:
     if reading is None:
         error, gpus = f"{alias} gave no figures within {READING_S:.0f} s: try again", ()
     else:
-        error, gpus = None, tuple(gpu["name"] for gpu in reading["gpus"])
+        error, gpus = None, tuple(gpu["name"] for gpu in reading["gpus"] or ())
     return ProbeResult(alias, hello["address"], hello["python"], gpus, hello["cores"], error)

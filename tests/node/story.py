@@ -24,7 +24,7 @@ def main(archive: str, directory: str) -> None:
     assert str(cockpit_node.__file__).startswith(archive), cockpit_node.__file__
     rig = Rig(Path(directory))
     words = "trap 'echo saved; exit 5' USR1; setsid sleep 600 & echo $PYTHONPATH; while true; do sleep 0.1; done"
-    paths = rig.start(rig.spec(["bash", "-c", words], units=["slot-0"]))
+    paths = rig.start(rig.spec(["bash", "-c", words], units=["slot-0"], setup="true"))
     until("it is ready", lambda: rig.stream(paths, "0.stdout"))
     rig.state(paths, "confirmed")
     runs.signal_ranks(rig.node, paths.run, paths.attempt, "SIGUSR1")

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
+import tempfile
 from pathlib import Path
 
 import pytest
 
 from cockpit_node import leases, records, runs
-from cockpit_node.checkpoints import checkpoints
+from cockpit_node.checkpoints import MAX_LISTED, checkpoints
 from cockpit_node.paths import BadPath, RunPaths, state_root
 from cockpit_node.refused import Refused
 from cockpit_node.wire import encode
@@ -112,7 +115,8 @@ def test_only_whole_checkpoints_count_newest_first(tmp_path: Path) -> None:
     (tmp_path / "step-00000160" / "model.pt").write_bytes(b"x" * 9)
     (tmp_path / "step-00000120" / "manifest.json").unlink()
     (tmp_path / ".step-00000200.tmp-17").mkdir()
-    found = checkpoints(str(tmp_path))
+    found, left_out = checkpoints(str(tmp_path))
+    assert left_out == 0
     assert [(one["step"], one["complete"]) for one in found] == [
         (160, False),
         (120, False),
@@ -121,7 +125,15 @@ def test_only_whole_checkpoints_count_newest_first(tmp_path: Path) -> None:
     ]
     assert found[0]["reason"] == "'model.pt' has 9 of 10 bytes"
     assert (found[2]["bytes"], found[2]["time"], found[2]["world_size"]) == (10, 1.5, 2)
-    assert checkpoints(str(tmp_path / "nowhere")) == []
+    assert checkpoints(str(tmp_path / "nowhere")) == ([], 0)
+
+
+def test_of_very_many_checkpoints_the_newest_are_listed(tmp_path: Path) -> None:
+    for step in range(MAX_LISTED + 7):
+        (tmp_path / f"step-{step}").mkdir()
+    found, left_out = checkpoints(str(tmp_path))
+    assert (len(found), left_out) == (MAX_LISTED, 7)
+    assert (found[0]["step"], found[-1]["step"]) == (MAX_LISTED + 6, 7)
 
 
 @pytest.mark.parametrize(
@@ -137,6 +149,7 @@ def test_only_whole_checkpoints_count_newest_first(tmp_path: Path) -> None:
         {"model.pt": {"bytes": "10"}},
         {"model.pt": 10},
         {"x" * 5000: {"bytes": 3}},
+        {"\ud800": {"bytes": 3}},
         {},
         [],
         None,
@@ -147,7 +160,7 @@ def test_a_manifest_that_points_elsewhere_is_refused(tmp_path: Path, files: obje
     (tmp_path / "outside").write_bytes(b"abc")
     (made / "link").symlink_to(tmp_path / "outside")
     write_manifest(made, 40, files)
-    (found,) = checkpoints(str(tmp_path))
+    (found,), _ = checkpoints(str(tmp_path))
     assert not found["complete"]
     encode({"type": "reply", "checkpoints": [found]})
 
@@ -194,8 +207,33 @@ def test_a_lock_directory_that_is_not_for_all_is_named(tmp_path: Path, rig: Rig)
     (tmp_path / "locks").unlink()
     (tmp_path / "locks").mkdir()
     (tmp_path / "locks").chmod(0o775)
-    with pytest.raises(Refused, match="chmod 1777"):
-        leases.take([])
+    for look in (lambda: leases.take([]), leases.holders):
+        with pytest.raises(Refused, match="chmod 1777"):
+            look()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs another user's directory")
+def test_a_lock_directory_that_another_user_has_closed_is_said_to_be_theirs() -> None:
+    code = (
+        "import os\nfrom cockpit_node import leases\nos.setuid(65534)\n"
+        "try:\n    leases.take([])\nexcept Exception as error:\n    print(error)\n"
+    )
+    # The way to it must be open to the other user, the directory itself closed.
+    with tempfile.TemporaryDirectory() as open_to_all:
+        os.chmod(open_to_all, 0o755)
+        closed = Path(open_to_all, "locks")
+        closed.mkdir(mode=0o700)
+        said = subprocess.run(
+            [sys.executable, "-c", code],
+            env={"COCKPIT_NODE_LOCKS": str(closed), "PYTHONPATH": os.pathsep.join(sys.path)},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+    assert said.stdout == (
+        f"the lock directory {closed} is root's and closed to others; "
+        f"ask root to run `chmod 1777 {closed}`\n"
+    )
 
 
 def test_a_state_directory_is_made_or_refused_with_a_sentence(tmp_path: Path) -> None:

@@ -38,6 +38,7 @@ READING: dict[str, Any] = {
 
 def test_a_good_reading_passes() -> None:
     assert check(READING) == "reading"
+    assert check({**READING, "gpus": None, "slots": None}) == "reading"
 
 
 @pytest.mark.parametrize(
@@ -59,6 +60,8 @@ def test_a_good_reading_passes() -> None:
         ("disks", [[]]),
         ("gpu_source", None),
         ("slots", 1.5),
+        ("slots", -1),
+        ("slots", 10**9),
     ],
 )
 def test_a_reading_of_the_wrong_shape_is_refused(field: str, value: object) -> None:

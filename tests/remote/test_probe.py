@@ -14,10 +14,11 @@ from typing import Any
 
 import pytest
 
+from cockpit_node import leases
 from cockpit_node.probe import host, nvidia_smi, simulated
-from cockpit_node.probe.gpus import GpuReading
 from cockpit_node.probe.reading import Readings, Setting
 from cockpit_node.probe.sampler import Sampler
+from cockpit_node.wire import MAX_SLOTS
 from cockpit_remote.messages import check
 
 HEALTHY = "GPU-a, 0, NVIDIA H100 80GB HBM3, 97, 1024, 81559, 64, 612.5, 700.00"
@@ -162,7 +163,45 @@ def test_a_whole_reading_is_one_the_operator_takes(monkeypatch: pytest.MonkeyPat
     assert reading["slots"] is None
 
 
-def test_broken_gpus_offer_no_slots_in_their_place() -> None:
+def test_before_the_gpus_have_answered_the_node_claims_neither_gpus_nor_slots() -> None:
     readings = Readings(Setting("gpu1", 4, ["/"]), lambda units: [])
-    assert readings.read()["slots"] is None
-    assert GpuReading("none", [], "no driver").broken is False
+    reading = readings.read()
+    assert check(reading) == "reading"
+    assert (reading["gpus"], reading["slots"]) == (None, None)
+    assert "have not answered yet" in reading["gpu_message"]
+
+
+def test_nobody_gets_more_slots_than_a_machine_can_have_cores(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")
+    readings = Readings(Setting("gpu1", 10**9, ["/"]), lambda units: [])
+    readings.start()
+    readings.wait(5)
+    assert readings.read()["slots"] == MAX_SLOTS
+    assert len(readings.units()) == MAX_SLOTS
+
+
+@pytest.mark.parametrize("simulated_gpus", ["0", "2"])
+def test_where_no_unit_can_be_leased_none_is_offered_as_free(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, simulated_gpus: str
+) -> None:
+    locks = tmp_path / "locks"
+    locks.mkdir(mode=0o700)
+    locks.chmod(0o770)
+    monkeypatch.setenv("COCKPIT_NODE_LOCKS", str(locks))
+    monkeypatch.setenv("COCKPIT_NODE_SIMULATED_GPUS", simulated_gpus)
+
+    def held(units: list[str]) -> list[dict[str, Any]]:
+        return [holder._asdict() for holder in leases.holders(units).values()]
+
+    readings = Readings(Setting("gpu1", 4, ["/"]), held)
+    readings.start()
+    readings.wait(5)
+    reading = readings.read()
+    assert check(reading) == "reading"
+    assert reading["slots"] is None
+    assert f"run `chmod 1777 {locks}`" in reading["gpu_message"]
+    assert [gpu["error"] == reading["gpu_message"] for gpu in reading["gpus"]] == [True] * int(
+        simulated_gpus
+    )

@@ -84,6 +84,22 @@ async def test_a_run_reports_each_state_and_its_log_to_the_last_byte(
         assert (await link.request("runs", of, 10))["runs"][0]["state"] == "ended"
 
 
+async def test_words_and_variables_that_are_no_utf_8_arrive_byte_for_byte(lab: Lab) -> None:
+    words = [b"caf\xe9", b"\xff\xfe", "\ud83d\ude00 grüß".encode("utf-8", "surrogatepass")]
+    sent = [word.decode("utf-8", "surrogateescape") for word in words]
+    tells = 'printf "%s\\0" "$@" "$WORD"; pwd'
+    workdir = b"/tmp/caf\xe9".decode("utf-8", "surrogateescape")
+    lab.nodes["gpu1"].run(["sh", "-c", "mkdir $(printf '/tmp/caf\\351')"])
+    copy = Copy()
+    job = spec("", argv=["sh", "-c", tells, "sh", *sent], env={"WORD": sent[1]}, workdir=workdir)
+    async with linked(lab, config("gpu1")) as link:
+        await _start(link, job)
+        stream = await link.follow(log_of(), copy.take, 10)
+        copy.grant = stream.grant
+        await copy.until(lambda: copy.ended is not None)
+    assert copy.data == b"\0".join([*words, words[1], b"/tmp/caf\xe9\n"])
+
+
 async def test_a_lease_shows_in_the_readings_and_ends_with_its_run(lab: Lab) -> None:
     seat = Seat()
     async with linked(lab, config("gpu1", slots=2), seat) as link:
