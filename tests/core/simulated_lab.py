@@ -14,6 +14,7 @@ from cockpit.core import events as e
 from cockpit.core.cluster import Cluster, LinkState, Moment, Node
 from cockpit.core.jobs import Checkpoint, Job, JobState, PartState, Resume
 from cockpit.core.request import Request
+from cockpit.core.schedule import start_what_fits
 from cockpit.core.step import step
 from cockpit.engine import hearsay, records
 from tests.core.simulated_node import NodeRefusal, SimulatedNode
@@ -62,11 +63,23 @@ class SimulatedLab:
         ]
         assert len(held) == len(set(held)), "two jobs hold one unit"
         self._check_nodes()
+        self._check_queue()
+
+    def _check_queue(self) -> None:
+        """Whatever was taken over from the pass before, looking at everything anew starts no more."""
+        anew, effects = start_what_fits(replace(self.cluster, outlook=None))
+        assert effects == [], "something fits that was not started"
+        assert anew.roster.waiting == self.cluster.roster.waiting
 
     def _check(self, job: Job) -> None:
         assert records.load_job(records.dump_job(job)) == job
         if job.state is JobState.PENDING:
             assert job.reason, "a waiting job does not say why"
+            assert job.phase == ""
+        if job.state is JobState.RUNNING:
+            assert not job.phase.startswith(("preparing", "starting", "undoing"))
+        if job.state.is_over:
+            assert (job.phase, job.stop_at) == ("", None)
         if job.state in (JobState.FAILED, JobState.NODE_FAIL):
             assert job.reason
             assert job.code not in (0, None)

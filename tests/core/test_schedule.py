@@ -34,6 +34,78 @@ def test_first_in_first_out_and_each_waiting_job_says_behind_whom() -> None:
     assert [play.job(n).state.code for n in (1, 2, 3, 4)] == ["CD", "CF", "PD", "PD"]
 
 
+def test_a_job_says_behind_whom_it_waits_only_as_long_as_that_one_waits_too() -> None:
+    play = Play(lab("a"))
+    play.run(asked(1, gpus=2))
+    for number in (2, 3, 4):
+        play.submit(asked(number, gpus=2))
+    play.happen(e.CancelOrdered(3, play.now))
+    assert play.job(4).reason == "Priority: behind job 2"
+    play.happen(e.CancelOrdered(2, play.now))
+    assert play.job(4).reason == "Resources: needs 1x2 GPUs, free none"
+
+
+def test_a_row_is_not_rewritten_for_a_change_far_ahead_in_the_line() -> None:
+    play = Play(lab("a"))
+    play.run(asked(1, gpus=2))
+    for number in range(2, 10):
+        play.submit(asked(number, gpus=2))
+    before = play.cluster.roster
+    play.see("a", "ended", FINE)
+    changed = {job.id for job in play.cluster.roster.changed_since(before)}
+    assert changed == {1, 2, 3}
+
+
+def test_jobs_that_want_the_same_as_one_whose_nodes_are_away_wait_behind_it() -> None:
+    play = Play(lab("a", "b"))
+    play.cut("b")
+    for number in (1, 2, 3):
+        play.submit(asked(number, nodes=2))
+    play.submit(asked(4))
+    assert play.job(1).reason.startswith("NodeDown")
+    assert [play.job(n).reason for n in (2, 3)] == [f"Priority: behind job {n}" for n in (1, 2)]
+    assert play.job(4).state is JobState.CONFIGURING
+
+
+def test_a_gpu_that_is_missing_from_one_reading_fails_no_job() -> None:
+    play = Play(lab("a"))
+    play.read("a", reading())
+    play.read("a", reading(gpus("a", 2)[0]))
+    play.submit(asked(gpus=2))
+    assert play.job().reason == "Resources: needs 1x2 GPUs, free 1x1; a shows 1 of 2 GPUs"
+    play.submit(asked(2))
+    assert play.job(2).state is JobState.CONFIGURING
+    play.see("a", "ended", FINE)
+    play.read("a", reading())
+    play.happen(e.StartRefused(play.of("a", 2), play.now, "no", retry=False))
+    play.undo_all(2)
+    assert play.job().state is JobState.CONFIGURING
+
+
+def test_a_refused_job_is_tried_again_once_its_time_has_come() -> None:
+    play = Play(lab("a"))
+    play.submit(asked(1, gpus=2))
+    play.happen(e.StartRefused(play.of("a"), play.now, "Busy", retry=True))
+    play.undo_all()
+    play.read("a", reading())
+    assert play.job().state is JobState.PENDING
+    play.wait(6)
+    assert play.job().state is JobState.CONFIGURING
+
+
+def test_a_fact_that_changes_nothing_takes_over_what_the_last_pass_saw() -> None:
+    play = Play(lab("a", "b"))
+    play.run(asked(1, nodes=2, gpus=2))
+    play.submit(asked(2))
+    play.wait(1)
+    before = play.cluster
+    play.wait(1)
+    assert before.outlook is not None
+    assert play.cluster.outlook is not None
+    assert play.cluster.outlook.rooms is before.outlook.rooms
+    assert play.cluster.jobs is before.jobs
+
+
 def test_small_jobs_do_not_overtake_a_large_one() -> None:
     play = Play(lab("a"))
     play.run(asked(1))
