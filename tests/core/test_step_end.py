@@ -8,6 +8,7 @@ from cockpit.core import events as e
 from cockpit.core.effects import Abort, Stop
 from cockpit.core.jobs import MOVES, Checkpoint, Exit, JobState
 from cockpit.core.moves import move
+from cockpit.core.watching import MAX_NAMES
 from tests.core.play import FINE, STOPPED, Play, asked, failed, lab
 
 
@@ -188,3 +189,13 @@ def test_a_move_that_is_not_in_the_table_raises() -> None:
     for state in set(JobState) - MOVES[job.state]:
         with pytest.raises(ValueError, match="not a legal move"):
             move(job, state)
+
+
+def test_a_job_keeps_the_first_names_of_metrics_and_their_newest_values() -> None:
+    play = running("a")
+    play.happen(e.MetricsLogged("RUN1", 1, 1, {f"a{n}": 1.0 for n in range(150)}))
+    play.happen(e.MetricsLogged("RUN1", 1, 2, {f"b{n}": 1.0 for n in range(10_000)}))
+    play.happen(e.MetricsLogged("RUN1", 1, 3, {"a0": 2.0, "c": 2.0, "b0": 3.0}))
+    values = play.job().values
+    assert len(values) == MAX_NAMES
+    assert (values["a0"], values["b0"], "c" in values) == (2.0, 3.0, False)

@@ -184,3 +184,13 @@ def test_a_restart_of_a_job_that_does_not_exist_is_nothing() -> None:
     play = Play(lab("a"))
     play.happen(e.RestartOrdered(5, play.now))
     assert play.cluster.jobs == {}
+
+
+def test_a_checkpoint_whose_path_no_node_can_be_told_restarts_nothing() -> None:
+    play = Play(lab("a"))
+    play.run(asked())
+    for path in ("/c/step-1\nrm", "/c/\0", "c/step-1"):
+        play.happen(e.RestartOrdered(1, play.now, Checkpoint(1, path)))
+        assert play.job().state is JobState.RUNNING
+        assert play.notes[-1].startswith("not restarted: ")
+        assert play.notes[-1].endswith("must be an absolute path on the nodes, on one line")

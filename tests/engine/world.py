@@ -156,7 +156,7 @@ class Links:
 
     async def request(self, node: str, verb: str, body: Body, timeout_s: float) -> Body:
         await asyncio.sleep(0)
-        if node in self._world.down:
+        if node in self._world.down or node not in self._world.nodes:
             raise Unreachable(f"{node} does not answer")
         self._world.asked.append((node, verb))
         if verb in self._world.held:
@@ -173,7 +173,8 @@ class Links:
 
     async def follow(self, node: str, body: Body, sink: Sink) -> Tail:
         await asyncio.sleep(0)
-        run = self._world.nodes[node].runs.get((body["run"], body["attempt"]))
+        here = self._world.nodes.get(node)
+        run = here.runs.get((body["run"], body["attempt"])) if here else None
         if node in self._world.down or run is None:
             raise Unreachable(f"{node} does not answer")
         tail = Tail(run, sink, body["offset"], body["credit"])
