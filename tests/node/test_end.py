@@ -9,8 +9,9 @@ import sys
 
 from cockpit_node import leases, runs
 from cockpit_node.journal import read_known
-from cockpit_node.processes import lives, process, send
+from cockpit_node.processes import lives, process, send, table
 from cockpit_node.start import start_supervisor
+from cockpit_node.states import run_state
 from tests.node.rig import Rig, kill, until
 
 ESCAPES = """
@@ -195,6 +196,17 @@ def test_a_run_without_its_supervisor_is_aborted(rig: Rig) -> None:
     runs.abort(rig.node, paths.run, paths.attempt, "1.1")
     assert rig.marked() == []
     assert not os.path.exists(paths.directory)
+
+
+def test_a_process_table_from_before_a_run_began_makes_nobody_call_it_lost(rig: Rig) -> None:
+    before = table()
+    paths = rig.start(rig.spec(["sleep", "600"]))
+    rig.state(paths, "confirmed")
+    assert run_state(paths, before)["state"] == "confirmed"
+    kill(rig.supervisor(paths))
+    state = run_state(paths, before)
+    assert (state["state"], state["processes"]) == ("unsupervised", 1)
+    runs.abort(rig.node, paths.run, paths.attempt, "1.1")
 
 
 def test_a_run_that_died_with_its_supervisor_is_lost(rig: Rig) -> None:

@@ -6,6 +6,8 @@ import itertools
 import os
 import socket
 import subprocess
+import sys
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -125,21 +127,50 @@ def test_an_attempt_with_an_unreadable_spec_is_aborted(rig: Rig) -> None:
 def test_a_checkpoint_directory_that_cannot_be_measured_keeps_nothing_from_ending(
     rig: Rig,
 ) -> None:
-    (rig.work / "deep").mkdir()
-    deep = os.open(rig.work / "deep", os.O_RDONLY)
-    # Deeper than any path is long, and than old versions of Python walk.
-    for _ in range(1500):
-        os.mkdir("deeper", dir_fd=deep)
-        inner = os.open("deeper", os.O_RDONLY, dir_fd=deep)
-        os.close(deep)
-        deep = inner
-    os.close(deep)
-    try:
-        paths = rig.start(rig.spec(SLEEPS, checkpoint_dir=str(rig.work / "deep")))
-        runs.stop(rig.node, paths.run, paths.attempt, 5, "enough")
-        assert rig.ended(paths)["leftovers"] == 0
-    finally:
-        subprocess.run(["rm", "-rf", rig.work / "deep"], check=True)
+    directory = rig.work / "checkpoints"
+    directory.mkdir()
+    deepest = os.open(directory, os.O_RDONLY)
+    # The last directory has a path that a call takes, the file in it has none.
+    for length in _lengths(4080 - len(str(directory))):
+        os.mkdir("x" * length, dir_fd=deepest)
+        inner = os.open("x" * length, os.O_RDONLY, dir_fd=deepest)
+        os.close(deepest)
+        deepest = inner
+    os.close(os.open("x" * 99, os.O_CREAT, dir_fd=deepest))
+    os.close(deepest)
+    paths = rig.start(rig.spec(SLEEPS, checkpoint_dir=str(directory)))
+    runs.stop(rig.node, paths.run, paths.attempt, 5, "enough")
+    assert rig.ended(paths)["leftovers"] == 0
+    # Pytest could not remove it.
+    subprocess.run(["rm", "-rf", directory], check=True)
+
+
+def _lengths(total: int) -> list[int]:
+    """Names that, each with its slash, are so long together."""
+    return [200] * (total // 201) + [total % 201 - 1 or 1]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs a second user")
+def test_what_may_not_be_looked_at_counts_for_nothing(tmp_path: Path) -> None:
+    code = (
+        "import os, sys\nfrom cockpit_node.growth import Growth\nos.setuid(65534)\n"
+        "growth = Growth(sys.argv[1])\ngrowth.recent(0.0)\n"
+        "open(sys.argv[1] + '/seen', 'w').write('x')\nprint(growth.recent(1.0))\n"
+    )
+    with tempfile.TemporaryDirectory() as directory:
+        os.chmod(directory, 0o777)
+        closed = Path(directory, "closed")
+        closed.mkdir()
+        (closed / "file").write_text("x")
+        closed.chmod(0o744)
+        said = subprocess.run(
+            [sys.executable, "-c", code, directory],
+            env={"PYTHONPATH": os.pathsep.join(sys.path)},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+    assert (said.stdout, said.stderr) == ("True\n", "")
 
 
 def test_a_record_is_written_over_whatever_stands_in_its_place(tmp_path: Path) -> None:
