@@ -70,6 +70,9 @@ class SimulatedLab:
         anew, effects = start_what_fits(replace(self.cluster, outlook=None))
         assert effects == [], "something fits that was not started"
         assert anew.roster.waiting == self.cluster.roster.waiting
+        for number in self.cluster.roster.waiting:
+            named = self.cluster.jobs[number].reason.partition("Priority: behind job ")[2]
+            assert not named or int(named) in self.cluster.roster.waiting, "behind one that left"
 
     def _check(self, job: Job) -> None:
         assert records.load_job(records.dump_job(job)) == job

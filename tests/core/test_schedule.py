@@ -10,7 +10,8 @@ from cockpit.core import events as e
 from cockpit.core.cluster import Gpu, GpuProcess, Lease, LinkState, Node, Reading
 from cockpit.core.effects import Prepare
 from cockpit.core.jobs import JobState
-from tests.core.play import FINE, Play, asked, gpus, lab, specs
+from cockpit.core.moves import with_job
+from tests.core.play import FINE, Play, asked, gpus, lab, specs, without
 
 
 def reading(*changed: Gpu, leases: tuple[Lease, ...] = ()) -> Reading:
@@ -247,3 +248,18 @@ def test_a_job_that_was_refused_lets_others_pass_while_it_waits() -> None:
     play.undo_all()
     assert play.job(1).state is JobState.PENDING
     assert play.job(2).state is JobState.CONFIGURING
+
+
+def test_whoever_waited_behind_a_job_that_starts_names_another_though_the_same_one_blocks() -> None:
+    play = Play(without(lab("a", "b"), "b"))
+    play.run(asked(9))
+    play.submit(asked(10, nodes=2))
+    play.submit(asked(11, gpus=2))
+    play.submit(asked(12, nodes=2))
+    assert play.job(10).reason.startswith("NodeDown")
+    assert play.job(12).reason == "Priority: behind job 11"
+    play.cluster = with_job(play.cluster, replace(play.job(12), reason="Priority: behind job 10"))
+    play.wait(1)
+    play.happen(e.LinkChanged("b", play.now, LinkState.UP))
+    assert play.job(10).state is JobState.CONFIGURING
+    assert play.job(12).reason == "Priority: behind job 11"

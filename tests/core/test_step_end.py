@@ -199,3 +199,10 @@ def test_a_job_keeps_the_first_names_of_metrics_and_their_newest_values() -> Non
     values = play.job().values
     assert len(values) == MAX_NAMES
     assert (values["a0"], values["b0"], "c" in values) == (2.0, 3.0, False)
+
+
+def test_what_took_time_before_a_move_is_not_said_after_it() -> None:
+    play = Play(lab("a"))
+    play.submit(asked())
+    assert play.job().phase == "preparing 0/1 nodes"
+    assert move(play.job(), JobState.RUNNING).phase == ""
