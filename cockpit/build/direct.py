@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 
 from cockpit.build.links import Look, looking
 from cockpit.build.place import Place
 from cockpit.core.jobs import Job, Part, Stream
+from cockpit.engine import hearsay
 from cockpit.engine.ports import (
     Appended,
     Ended,
@@ -24,6 +25,7 @@ from cockpit.engine.spool.reader import LINE_BYTES
 from cockpit.engine.spool.streams import read_entries
 
 CONNECT_S = 30.0
+LOOK_S = 20.0
 QUIET_S = 1.0
 """Without `follow`: what did not come within this after the last line is not waited for."""
 CREDIT = 1024 * 1024
@@ -81,7 +83,7 @@ async def direct_lines(place: Place, job: Job, follow: bool) -> AsyncIterator[Li
         await look.settled(CONNECT_S)
         left = 0
         for part in job.parts:
-            for stream in part.streams:
+            for stream in await _streams(look, job, part):
                 left += await _open(look, job, _Tail(part, stream, lines), kept.get(stream.name, 0))
         while left:
             try:
@@ -93,6 +95,17 @@ async def direct_lines(place: Place, job: Job, follow: bool) -> AsyncIterator[Li
                 left -= 1
             else:
                 yield line
+
+
+async def _streams(look: Look, job: Job, part: Part) -> Sequence[Stream]:
+    """What the node has now: the engine may have ended before it heard of any stream."""
+    body = {"run": job.run, "attempt": job.attempt}
+    try:
+        state = await look.nodes.request(part.node, "look", body, LOOK_S)
+    except (Refusal, Unreachable):
+        return part.streams  # To follow them is refused for the same reason, which is then told.
+    report = hearsay.report(state)
+    return report.streams if report is not None and report.streams else part.streams
 
 
 async def _open(look: Look, job: Job, tail: _Tail, offset: int) -> int:

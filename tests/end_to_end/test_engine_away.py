@@ -42,6 +42,23 @@ def test_a_job_that_ends_while_no_engine_runs_is_known_to_the_next_one(running: 
     running.until_told(lambda: running.lines(number) == [f"0@{node.name} the last word"], "its log")
 
 
+def test_the_log_of_a_job_is_read_from_its_nodes_even_if_its_engine_died_at_once(
+    world: World,
+) -> None:
+    world.put("say.py", "print('hello'); import time; time.sleep(600)\n")
+    world.start_daemon()
+    number = world.submit("--", "say.py")
+    until(lambda: any(node.marked() for node in world.nodes), "the job to start")
+    world.end_daemon()
+    world.until_told(lambda: world.lines(number)[-1:] == [f"0@{_place(world)} hello"], "its line")
+    world.start_daemon()
+
+
+def _place(world: World) -> str:
+    (name,) = [node.name for node in world.nodes if node.marked()]
+    return name
+
+
 def test_orders_given_while_no_engine_runs_are_carried_out_by_the_next_one(running: World) -> None:
     running.put("endless.py", ENDLESS)
     number = running.submit("--", "endless.py")
