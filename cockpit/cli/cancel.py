@@ -17,7 +17,9 @@ from cockpit.core.jobs import Job
 @click.argument("jobs", type=int, nargs=-1, required=True)
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @click.option("--grace", type=click.IntRange(0, 86400), help="Seconds between TERM and KILL.")
-@click.option("--lost", is_flag=True, help="The nodes that do not answer will not come back.")
+@click.option(
+    "--lost", is_flag=True, help="Give up nodes that do not answer, cannot tell, or do not end it."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object a job.")
 @click.pass_obj
 def cancel(
