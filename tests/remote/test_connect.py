@@ -22,7 +22,7 @@ def far(lab: Lab) -> Iterator[str]:
     before = lab.ssh_config.read_text()
     address = lab.nodes["gpu2"].address
     jump = f"Host far\n HostName {address}\n ProxyJump root@{lab.nodes['gpu1'].address}:22\n"
-    everyone = before.replace("Host gpu1 gpu2", "Host far 10.* gpu1 gpu2")
+    everyone = before.replace("Host gpu1 gpu2", "Host far 198.* gpu1 gpu2")
     lab.ssh_config.write_text(f"{jump}{everyone}")
     yield "far"
     lab.ssh_config.write_text(before)

@@ -28,7 +28,7 @@ def saved(line: Line) -> bool:
 
 
 def stepped(line: Line) -> bool:
-    return isinstance(line, Metrics)
+    return isinstance(line, Metrics) and "loss" in line.values
 
 
 def weights(directory: Path, step: int = STEPS) -> str:
