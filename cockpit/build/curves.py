@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -27,7 +28,10 @@ class Curves:
     def of(self, job: int) -> Mapping[str, Sequence[Point]]:
         """By name; reads only what came since the last call."""
         kept = self._jobs.setdefault(job, _Job())
-        rows, kept.mark = self._store.metrics(job, kept.mark)
+        try:
+            rows, kept.mark = self._store.metrics(job, kept.mark)
+        except sqlite3.Error:
+            return kept.points  # The engine says what is wrong with the store.
         for row in rows:
             curve = kept.points.setdefault(row.name, [])
             curve.append(Point(row.attempt, row.step, row.time, row.value))

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Protocol
 
@@ -50,6 +52,7 @@ class LiveModel:
         self.runs_engine = False
         self.daemon_wanted = False
         """An engine without a screen is to take over from this process."""
+        self._untaken = ""
         self.failure = ""
         """Why the engine stopped, for people."""
 
@@ -64,17 +67,31 @@ class LiveModel:
 
     @property
     def alert(self) -> str:
-        return self.failure or (self._source.alert if self._source else "")
+        return self.failure or self._untaken or (self._source.alert if self._source else "")
 
     def submit(self, request: Request) -> None:
-        self._store.submit(request.run, time.time(), request)
+        with self._taking(f"the job {request.name}"):
+            self._store.submit(request.run, time.time(), request)
 
     def cancel(self, job: int, grace_s: int | None = None) -> None:
-        self._store.order(new_run(), time.time(), "cancel", job, cancel_body(grace_s))
+        self._order("cancel", job, cancel_body(grace_s))
 
     def restart(self, job: int, checkpoint: str | None = None) -> None:
         wanted = Resume.NEWEST if checkpoint is None else checkpoint_at(checkpoint)
-        self._store.order(new_run(), time.time(), "restart", job, restart_body(wanted))
+        self._order("restart", job, restart_body(wanted))
+
+    def _order(self, kind: str, job: int, body: str) -> None:
+        with self._taking(f"the order to {kind} job {job}"):
+            self._store.order(new_run(), time.time(), kind, job, body)
+
+    @contextmanager
+    def _taking(self, what: str) -> Iterator[None]:
+        """A store that cannot be written must not end the screen; what was not taken is said."""
+        try:
+            yield
+            self._untaken = ""
+        except sqlite3.Error as error:
+            self._untaken = f"{what} was NOT taken ({error}): free some disk space and try again"
 
     def leave_daemon(self) -> None:
         self.daemon_wanted = True
@@ -87,7 +104,12 @@ class LiveModel:
         return self._curves.of(job)
 
     def happenings(self, job: int | None = None) -> Sequence[Happening]:
-        return [Happening(line.time, line.job, line.text) for line in self._store.history(job)]
+        """None while the store cannot be read."""
+        try:
+            lines = self._store.history(job)
+        except sqlite3.Error:
+            return []
+        return [Happening(line.time, line.job, line.text) for line in lines]
 
     async def checkpoints(self, job: int) -> Sequence[Found]:
         found = self.cluster.jobs.get(job)

@@ -7,6 +7,7 @@ import contextlib
 import logging
 import subprocess
 import sys
+import time
 
 from cockpit.build.links import open_nodes
 from cockpit.build.model import LiveModel
@@ -17,6 +18,8 @@ from cockpit.engine.store import Store
 from cockpit.engine.viewer import Viewer
 
 LOG_FORMAT = "%(asctime)s %(levelname)s %(message)s"
+TAKEOVER_S = 10.0
+"""For a daemon to start on a busy machine."""
 
 _log = logging.getLogger(__name__)
 
@@ -57,9 +60,19 @@ def _leave_daemon(place: Place) -> str:
             stderr=log,
             start_new_session=True,
         )
-    return (
-        f"the engine goes on as pid {daemon.pid}; `kill {daemon.pid}` ends it, `cockpit` shows it"
-    )
+    return _who_runs(place, daemon)
+
+
+def _who_runs(place: Place, daemon: subprocess.Popen[bytes]) -> str:
+    """Another window may have been quicker than the daemon, which then ends by itself."""
+    until = time.monotonic() + TAKEOVER_S
+    while (pid := holder(place.paths.lock)) is None and time.monotonic() < until:
+        time.sleep(0.05)
+    if pid is None:
+        return f"no engine took over; see {place.paths.log}, and start `cockpit daemon`"
+    if pid == daemon.pid:
+        return f"the engine goes on as pid {pid}; `kill {pid}` ends it, `cockpit` shows it"
+    return f"another cockpit, pid {pid}, runs the engine now"
 
 
 async def _serve(place: Place, model: LiveModel, lock: EngineLock) -> None:
@@ -84,6 +97,7 @@ async def _serve(place: Place, model: LiveModel, lock: EngineLock) -> None:
         _log.exception("the engine stopped")
         model.failure = f"the engine stopped ({error!r}); see {place.paths.log}, start it again"
     finally:
+        lock.release()
         store.close()
 
 

@@ -39,13 +39,15 @@ def cancelled(cluster: Cluster, event: CancelOrdered) -> Outcome:
             job = replace(move(job, JobState.CANCELLED, reason), code=130, ended=cluster.now.wall)
             return with_job(cluster, job), [Note(job.id, reason)]
         case JobState.CONFIGURING:
-            return undo(cluster, job, After.CANCELLED, reason)
-    job = replace(stopping(cluster, job, grace, reason), after=After.CANCELLED)
-    orders = endings(job)
-    if event.forsake:
+            cluster, orders = undo(cluster, job, After.CANCELLED, reason)
+            job = cluster.jobs[job.id]
+        case _:
+            job = replace(stopping(cluster, job, grace, reason), after=After.CANCELLED)
+            orders = [Note(job.id, f"being stopped: {reason}"), *endings(job)]
+    if event.forsake and not job.state.is_over:
         job = _forsake(cluster, job)
     cluster, effects = settle(cluster, job)
-    return cluster, [Note(job.id, f"being stopped: {reason}"), *orders, *effects]
+    return cluster, [*orders, *effects]
 
 
 def _forsake(cluster: Cluster, job: Job) -> Job:

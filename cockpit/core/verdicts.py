@@ -53,8 +53,8 @@ def code_of(part: Part) -> int:
     how = part.exit
     assert how is not None
     failure = how.failure or Failure(None, how.code, how.signal)
-    if failure.signal:
-        return 128 + _SIGNALS.get(failure.signal, 0)
+    if failure.signal in _SIGNALS:
+        return 128 + _SIGNALS[failure.signal]
     return failure.code or how.code or 1
 
 

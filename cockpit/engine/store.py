@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cockpit.core.jobs import Job
-from cockpit.core.request import Request
+from cockpit.core.request import BadRequest, Request
 from cockpit.engine import records
 
 SCHEMA = 1
@@ -200,7 +200,7 @@ class Store:
         for number, revision, body in rows:
             try:
                 found[number] = records.load_job(body)
-            except (ValueError, KeyError, TypeError) as error:
+            except (ValueError, KeyError, TypeError, AttributeError, BadRequest) as error:
                 raise StoreError(f"{self._path}: job {number} cannot be read ({error})") from error
             mark = max(mark, revision)
         return found, mark

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 from dataclasses import replace
 
 from cockpit.core import watching
@@ -12,7 +13,7 @@ from cockpit.engine.lock import holder
 from cockpit.engine.loop import now
 from cockpit.engine.paths import StatePaths
 from cockpit.engine.ports import Nodes
-from cockpit.engine.store import Store
+from cockpit.engine.store import Store, StoreError
 from cockpit.engine.watch import Watch
 
 PERIOD_S = 0.2
@@ -35,12 +36,16 @@ class Viewer:
         seen, mark = -1, 0
         try:
             while holder(self._paths.lock) is not None:
-                stamp = self._store.stamp()
-                if stamp != seen:
-                    seen = stamp
-                    jobs, mark = self._store.jobs(mark)
-                    merged = self.snapshot.roster.with_jobs(*jobs.values())
-                    self.snapshot = replace(self.snapshot, jobs=merged)
+                try:
+                    stamp = self._store.stamp()
+                    if stamp != seen:
+                        jobs, mark = self._store.jobs(mark)
+                        merged = self.snapshot.roster.with_jobs(*jobs.values())
+                        self.snapshot = replace(self.snapshot, jobs=merged)
+                        seen = stamp
+                    self.alert = ""
+                except (sqlite3.Error, StoreError) as error:
+                    self.alert = f"the store cannot be read now ({error}); what is shown is old"
                 self.snapshot = replace(self.snapshot, now=now())
                 await asyncio.sleep(PERIOD_S)
         finally:

@@ -121,6 +121,14 @@ def test_a_lone_node_is_lost_only_when_a_person_says_so() -> None:
     assert play.job(2).reason.startswith("NodeDown")
 
 
+def test_a_start_whose_node_went_silent_is_given_up_at_the_first_word() -> None:
+    play = Play(lab("a"))
+    play.submit(asked())
+    play.cut("a")
+    play.happen(e.CancelOrdered(1, play.now, forsake=True))
+    assert play.job().state is JobState.CANCELLED
+
+
 def test_a_node_that_is_only_being_connected_is_not_called_lost() -> None:
     play = running("a")
     play.happen(e.EngineStarted(play.now))
