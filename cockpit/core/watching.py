@@ -113,7 +113,8 @@ def run_seen(cluster: Cluster, event: RunSeen) -> Outcome:
     part = job.part(event.node) if job else None
     if job is None or part is None or part.state is PartState.ENDED or not job.state.holds_units:
         return cluster, _stray(cluster, event.node, report)
-    cluster = with_job(cluster, with_part(job, _told(part, report)))
+    if (told := _told(part, report)) != part:
+        cluster = with_job(cluster, with_part(job, told))
     effects: list[Effect] = []
     if report.state in _STARTED and job.gone and part.state is PartState.PREPARED:
         cluster, effects = started(cluster, Started(try_of(job, event.node), event.at))
@@ -122,7 +123,8 @@ def run_seen(cluster: Cluster, event: RunSeen) -> Outcome:
     job = cluster.jobs[job.id]
     how = _ending(job, event.node, report)
     if how is None:
-        return with_job(cluster, with_trouble(cluster, job)), effects
+        seen = with_trouble(cluster, job)
+        return cluster if seen is job else with_job(cluster, seen), effects
     cluster, more = settle(cluster, end_part(job, event.node, how))
     return cluster, [*effects, *more]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cockpit.core import events as e
+from cockpit.core import watching
 from cockpit.core.cluster import LinkState, Reading
 from cockpit.core.effects import Confirm, Stop
 from cockpit.core.jobs import JobState, Resume
@@ -203,3 +204,13 @@ def test_links_are_told_to_people_once_for_each_change() -> None:
     play.happen(e.LinkChanged("a", play.now, LinkState.CONNECTING, "connecting"))
     play.heal("a")
     assert play.notes == ["a is unreachable: no answer", "a is up"]
+
+
+def test_a_push_that_tells_nothing_new_changes_nothing() -> None:
+    play = Play(lab("a"))
+    play.run(asked())
+    beat = e.RunSeen("a", play.now, e.Report("RUN1", 1, "confirmed", pids={0: 7}))
+    play.happen(beat)
+    cluster, effects = watching.run_seen(play.cluster, beat)
+    assert cluster is play.cluster
+    assert effects == []
