@@ -9,8 +9,10 @@ from cockpit.core.jobs import Job, JobState, Part, PartState
 from cockpit.core.moves import TEARDOWN_GRACE_S
 from cockpit.core.rooms import GONE
 
+GRACE_STRETCH = 10
+"""How many times its grace a node may give a run that still saves: GRACE_STRETCH of cockpit_node.environment."""
 STUCK_S = 60.0
-"""Seconds beyond its grace after which a stop that a node does not finish may be given up."""
+"""Seconds beyond its stretched grace after which a stop that a node does not finish may be given up."""
 
 
 def with_trouble(cluster: Cluster, job: Job) -> Job:
@@ -65,4 +67,4 @@ def _is_stuck(cluster: Cluster, job: Job) -> bool:
     if job.state is not JobState.COMPLETING or job.stop_at is None:
         return False
     grace = TEARDOWN_GRACE_S if job.grace_s is None else job.grace_s
-    return cluster.now.mono - job.stop_at >= grace + STUCK_S
+    return cluster.now.mono - job.stop_at >= grace * GRACE_STRETCH + STUCK_S

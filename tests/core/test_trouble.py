@@ -8,6 +8,8 @@ from cockpit.core import events as e
 from cockpit.core.cluster import Lease
 from cockpit.core.effects import Stop
 from cockpit.core.jobs import JobState, PartState
+from cockpit.core.trouble import GRACE_STRETCH
+from cockpit_node import environment
 from tests.core.play import STOPPED, Play, asked, failed, lab
 
 LIVE = e.Report("RUN1", 1, "confirmed")
@@ -75,10 +77,20 @@ def test_a_node_that_can_tell_again_is_not_given_up() -> None:
     assert play.job().state is JobState.COMPLETING
 
 
-def test_a_stop_that_a_node_does_not_finish_can_be_given_up_a_minute_after_its_grace() -> None:
+def test_nobody_is_invited_to_give_up_a_run_that_may_still_be_saving() -> None:
+    assert GRACE_STRETCH == environment.GRACE_STRETCH
+    play = running("a")
+    play.happen(e.CancelOrdered(1, play.now, grace_s=30))
+    play.wait(30 * GRACE_STRETCH + 59)
+    assert "--lost" not in play.job().phase
+    play.happen(e.CancelOrdered(1, play.now, grace_s=30, forsake=True))
+    assert play.job().state is JobState.COMPLETING
+
+
+def test_a_stop_that_a_node_does_not_finish_can_be_given_up_a_minute_after_its_last_grace() -> None:
     play = running("a")
     play.happen(e.CancelOrdered(1, play.now, grace_s=5))
-    play.wait(64)
+    play.wait(109)
     play.happen(e.CancelOrdered(1, play.now, grace_s=5, forsake=True))
     assert play.job().state is JobState.COMPLETING
     play.wait(2)
