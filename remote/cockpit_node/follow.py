@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import threading
+import time
 from typing import Callable
 
-from cockpit_node.plain import open_plain
+from cockpit_node.plain import NotPlain, open_plain
 from cockpit_node.wire import MAX_CHUNK, Chunk, Frame
 
 POLL_S = 0.1
@@ -15,6 +17,8 @@ SEARCH_POLLS = 5
 """Idle looks between two searches for a file that nobody has named yet."""
 IDENTITY_POLLS = 10
 """Idle looks between two checks that a path still names the file that is open."""
+FAILING_S = 5.0
+"""How long reading may fail before the rest of an ended run's file is given up."""
 
 
 class Stream:
@@ -39,7 +43,9 @@ class Stream:
         self.idle = 0
         """Looks in a row that found nothing."""
         self.trouble: str | None = None
-        """What was last said to be wrong with the file."""
+        """What was said to be wrong with the file, until it can be read again."""
+        self._failing_since: float | None = None
+        """Monotonic seconds; None while it can be read."""
         self._path: str | None = None
         self._descriptor: int | None = None
 
@@ -48,21 +54,31 @@ class Stream:
         if self._descriptor is None and not self._open():
             return b""
         assert self._descriptor is not None
-        return os.pread(self._descriptor, max(0, min(MAX_CHUNK, self.credit)), self.offset)
+        data = os.pread(self._descriptor, max(0, min(MAX_CHUNK, self.credit)), self.offset)
+        self.trouble = self._failing_since = None
+        return data
+
+    def failed(self) -> bool:
+        """Note that it could not be read; whether that has lasted too long to pass."""
+        now = time.monotonic()
+        if self._failing_since is None:
+            self._failing_since = now
+        return now - self._failing_since >= FAILING_S
 
     @property
     def drained(self) -> bool:
         """Whether everything that is in the file now was sent."""
         return self._descriptor is None or os.fstat(self._descriptor).st_size <= self.offset
 
-    def replaced(self) -> str | None:
-        """Why the file is not the one that was sent so far, in words."""
+    def replaced(self, over: bool) -> str | None:
+        """Why the file is not the one that was sent so far, in words; at the end look closely."""
         if self._descriptor is None or self._path is None:
             return None
         opened = os.fstat(self._descriptor)
         if opened.st_size < self.offset:
             return f"{self._path} shrank from {self.offset} to {opened.st_size} bytes"
-        if self.idle % IDENTITY_POLLS:
+        # What is left of the file that is open still comes, once there is credit for it.
+        if not self.drained or (self.idle % IDENTITY_POLLS and not over):
             return None
         try:
             named = os.stat(self._path)
@@ -142,12 +158,25 @@ class Follower:
         try:
             return self._step(stream, over)
         except OSError as error:
-            stream.idle += 1
-            news = self._report(stream, f"the log cannot be read: {error.strerror or error}")
-            if over:
-                # A rank put a pipe or a directory there, or the disk broke: no byte will come.
-                self._finish(stream)
-            return news
+            return self._stumble(stream, error, over)
+
+    def _stumble(self, stream: Stream, error: OSError, over: bool) -> bool:
+        """Try again, unless the file is none any more or the run is over; whether it was said."""
+        stream.idle += 1
+        lasts = stream.failed()
+        # A rank put a pipe or a directory there, or a server has forgotten the file.
+        gone = isinstance(error, NotPlain) or error.errno == errno.ESTALE
+        message = f"the log cannot be read: {error.strerror or error}"
+        # To begin anew costs every byte that was sent, so a trouble that may pass is not told.
+        tells = gone or stream.offset == 0 or (over and lasts)
+        if tells and stream.trouble != message:
+            stream.trouble = message
+            self._restart(stream, message)
+            return True
+        if over and (gone or lasts):
+            self._finish(stream)
+            return True
+        return False
 
     def _step(self, stream: Stream, over: bool) -> bool:
         data = stream.read()
@@ -160,22 +189,19 @@ class Follower:
             self._send(chunk)
             return True
         stream.idle += 1
-        message = stream.replaced()
+        message = stream.replaced(over)
         if message is not None:
-            stream.restart()
-            return self._report(stream, message)
+            self._restart(stream, message)
+            return True
         if over and stream.drained:
             self._finish(stream)
             return True
         return False
 
-    def _report(self, stream: Stream, message: str) -> bool:
-        """Say once why the bytes go on elsewhere or not at all; whether it was news."""
-        news = stream.trouble != message
-        if news:
-            stream.trouble = message
-            self._send({"type": "replaced", "stream": stream.number, "message": message})
-        return news
+    def _restart(self, stream: Stream, message: str) -> None:
+        """Begin anew at 0, and say so: the other end counts the bytes too."""
+        stream.restart()
+        self._send({"type": "replaced", "stream": stream.number, "message": message})
 
     def _finish(self, stream: Stream) -> None:
         with self._lock:
