@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import threading
+import time
+from typing import Iterator
 
 from cockpit_node.unessential import unessential
 
@@ -19,18 +23,43 @@ class Growth:
         self._directory = directory
         self._bytes: int | None = None
         self._grown_at: float | None = None
-        self._looked_at: float | None = None
+        self._quiet_s = QUIET_S
 
     def recent(self, now: float) -> bool:
-        """Whether it grew lately; `now` is monotonic seconds. Call it often to know."""
-        if self._looked_at is None or now - self._looked_at >= _LOOK_EVERY_S:
-            size = self._bytes or 0
-            with unessential(f"{self._directory} could not be measured"):
-                size = _size(self._directory)
-            if self._bytes is not None and size > self._bytes:
-                self._grown_at = now
-            self._bytes, self._looked_at = size, now
-        return self._grown_at is not None and now - self._grown_at < QUIET_S
+        """Whether it grew lately; `now` is monotonic seconds. Never waits."""
+        return self._grown_at is not None and now - self._grown_at < self._quiet_s
+
+    def look(self) -> None:
+        """Measure it once, however long that takes."""
+        began, size = time.monotonic(), self._bytes or 0
+        with unessential(f"{self._directory} could not be measured"):
+            size = _size(self._directory)
+        now = time.monotonic()
+        if self._bytes is not None and size > self._bytes:
+            # The next look may take as long as this one did.
+            self._quiet_s = max(QUIET_S, 2 * (now - began))
+            self._grown_at = now
+        self._bytes = size
+
+
+@contextlib.contextmanager
+def watched(directory: str) -> Iterator[Growth]:
+    """Its growth, measured by a thread of its own.
+
+    The directory is the job's and may be on a file system that hangs; that holds only the thread.
+    """
+    growth, over = Growth(directory), threading.Event()
+
+    def watch() -> None:
+        while not over.is_set():
+            growth.look()
+            over.wait(_LOOK_EVERY_S)
+
+    threading.Thread(target=watch, name="growth", daemon=True).start()
+    try:
+        yield growth
+    finally:
+        over.set()
 
 
 def _size(directory: str) -> int:

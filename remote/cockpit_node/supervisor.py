@@ -11,7 +11,7 @@ from cockpit_node.children import Children
 from cockpit_node.claim import only_one, remove
 from cockpit_node.ending import Ending
 from cockpit_node.environment import GRACE_STRETCH, job_argv, job_environment, setup_lines
-from cockpit_node.growth import Growth
+from cockpit_node.growth import watched
 from cockpit_node.heart import Heart
 from cockpit_node.identity import boot_id
 from cockpit_node.journal import Journal, read_known
@@ -218,22 +218,26 @@ class Supervisor:
 
     def _stop(self, launcher: Launcher, order: Stop) -> str:
         """Ask it to end, and give it the time to save."""
-        self._journal.state("stopping")
-        growth = Growth(self._spec.checkpoints(self._paths))
-        growth.recent(time.monotonic())
         if order.grace_s > 0:
             ask_to_end(launcher)
-        began, grace_s = time.monotonic(), order.grace_s
-        while launcher.ended() is None and not self._orders.aborted:
-            if self._orders.told_to_stop:
-                # Whoever asks again may be in more of a hurry, never in less.
-                grace_s = min(grace_s, self._orders.stop(grace_s).grace_s)
-            now = time.monotonic()
-            saving = growth.recent(now) and now - began < grace_s * GRACE_STRETCH
-            if now - began >= grace_s and not saving:
-                break
-            self._heart.pulse()
+        self._journal.state("stopping")
+        if order.grace_s > 0:
+            self._await_end(launcher, order.grace_s)
         return _stopped(order.reason)
+
+    def _await_end(self, launcher: Launcher, grace_s: float) -> None:
+        """Until its grace is over, and longer while it saves."""
+        began = time.monotonic()
+        with watched(self._spec.checkpoints(self._paths)) as growth:
+            while launcher.ended() is None and not self._orders.aborted:
+                if self._orders.told_to_stop:
+                    # Whoever asks again may be in more of a hurry, never in less.
+                    grace_s = min(grace_s, self._orders.stop(grace_s).grace_s)
+                now = time.monotonic()
+                saving = growth.recent(now) and now - began < grace_s * GRACE_STRETCH
+                if now - began >= grace_s and not saving:
+                    return
+                self._heart.pulse()
 
     def _tear_down(self, launcher: Launcher) -> None:
         """A rank failed: its peers cannot save, and torchrun would wait for them."""

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
 import itertools
 import os
 import socket
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -18,6 +20,7 @@ from cockpit_node.paths import RunPaths
 from cockpit_node.processes import process
 from tests.node.rig import Rig, kill, until
 
+MNT_DETACH = 2
 SLEEPS = ["bash", "-c", "echo ready; sleep 600"]
 
 
@@ -145,6 +148,41 @@ def test_a_checkpoint_directory_that_cannot_be_measured_keeps_nothing_from_endin
     subprocess.run(["rm", "-rf", directory], check=True)
 
 
+@contextlib.contextmanager
+def hanging(directory: Path) -> Iterator[None]:
+    """Every question about what is in `directory` waits for ever."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    # A file system in user space whose process never answers.
+    server = os.open("/dev/fuse", os.O_RDWR | os.O_CLOEXEC)
+    options = f"fd={server},rootmode=40000,user_id=0,group_id=0".encode()
+    place = os.fsencode(directory)
+    if libc.mount(b"hangs", place, b"fuse", 0, options) != 0:
+        os.close(server)
+        pytest.skip(f"no such file system here: {os.strerror(ctypes.get_errno())}")
+    try:
+        yield
+    finally:
+        os.close(server)
+        libc.umount2(place, MNT_DETACH)
+
+
+@pytest.mark.skipif(not os.access("/dev/fuse", os.W_OK), reason="needs /dev/fuse")
+@pytest.mark.parametrize(("grace_s", "said"), [(1.5, "ready\nasked\n"), (0, "ready\n")])
+def test_a_checkpoint_directory_that_hangs_keeps_nothing_from_ending(
+    rig: Rig, grace_s: float, said: str
+) -> None:
+    directory = rig.work / "checkpoints"
+    directory.mkdir()
+    words = "trap 'echo asked' TERM; echo ready; while true; do sleep 0.1; done"
+    paths = rig.start(rig.spec(["bash", "-c", words], checkpoint_dir=str(directory)))
+    until("it is ready", lambda: rig.stream(paths, "0.stdout"))
+    with hanging(directory):
+        runs.stop(rig.node, paths.run, paths.attempt, grace_s, "enough")
+        end = until("the end", lambda: rig.look(paths)["exit"], within_s=30)
+    assert (end["signal"], end["leftovers"]) == ("SIGKILL", 0)
+    assert rig.stream(paths, "0.stdout") == said
+
+
 def _lengths(total: int) -> list[int]:
     """Names that, each with its slash, are so long together."""
     return [200] * (total // 201) + [total % 201 - 1 or 1]
@@ -153,9 +191,10 @@ def _lengths(total: int) -> list[int]:
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs a second user")
 def test_what_may_not_be_looked_at_counts_for_nothing(tmp_path: Path) -> None:
     code = (
-        "import os, sys\nfrom cockpit_node.growth import Growth\nos.setuid(65534)\n"
-        "growth = Growth(sys.argv[1])\ngrowth.recent(0.0)\n"
-        "open(sys.argv[1] + '/seen', 'w').write('x')\nprint(growth.recent(1.0))\n"
+        "import os, sys, time\nfrom cockpit_node.growth import Growth\nos.setuid(65534)\n"
+        "growth = Growth(sys.argv[1])\ngrowth.look()\n"
+        "open(sys.argv[1] + '/seen', 'w').write('x')\ngrowth.look()\n"
+        "print(growth.recent(time.monotonic()))\n"
     )
     with tempfile.TemporaryDirectory() as directory:
         os.chmod(directory, 0o777)
