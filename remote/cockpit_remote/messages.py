@@ -82,6 +82,7 @@ RUN_STATE: Mapping[str, Any] = {
     "name": Maybe(str),
     "user": Maybe(str),
     "state": str,
+    "message": Maybe(str),
     "beat": Maybe(int),
     "port": Maybe(int),
     "units": Maybe(Each(str)),

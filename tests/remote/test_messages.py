@@ -72,3 +72,10 @@ def test_a_reading_of_the_wrong_shape_is_refused(field: str, value: object) -> N
 def test_an_unknown_message_is_refused() -> None:
     with pytest.raises(BadMessage, match="unknown message"):
         check({"type": "x" * 1000})
+
+
+def test_what_a_run_says_of_itself_is_text_or_nothing() -> None:
+    run = {"type": "run", "run": "01RUN", "attempt": 1, "node": "gpu1", "state": "unknown"}
+    assert check(run) == check({**run, "message": "spec.json is gone"}) == "run"
+    with pytest.raises(BadMessage, match="message"):
+        check({**run, "message": ["spec.json is gone"]})
