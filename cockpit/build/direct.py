@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from cockpit.build.links import Look, looking
@@ -16,6 +16,7 @@ from cockpit.engine.ports import (
     Ended,
     FollowEvent,
     FollowHandle,
+    LinkEnded,
     Refusal,
     Replaced,
     Unreachable,
@@ -31,11 +32,12 @@ QUIET_S = 1.0
 CREDIT = 1024 * 1024
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class _Tail:
     part: Part
     stream: Stream
     lines: asyncio.Queue[Line | None]
+    """None wakes whoever waits: a stream is over."""
     rest: bytes = b""
     """The line that has no LF yet, as far as it is shown."""
     hidden: int = 0
@@ -43,6 +45,8 @@ class _Tail:
     handle: FollowHandle | None = None
     owed: int = 0
     """Bytes not granted back yet."""
+    is_over: bool = False
+    """Nothing more of it comes."""
 
     def heard(self, event: FollowEvent) -> None:
         match event:
@@ -60,9 +64,17 @@ class _Tail:
                 self.rest, self.hidden = message.encode(), 0
                 self._end_line()
             case Ended():
-                if self.rest:
-                    self._end_line()
-                self.lines.put_nowait(None)
+                self._end()
+            case LinkEnded(reason):
+                self._end()
+                self.rest = f"ends here: {reason}; ask again for the rest".encode()
+                self._end_line()
+
+    def _end(self) -> None:
+        if self.rest:
+            self._end_line()
+        self.is_over = True
+        self.lines.put_nowait(None)
 
     def _extend(self, text: bytes) -> None:
         room = LINE_BYTES - len(self.rest)
@@ -78,23 +90,31 @@ class _Tail:
 async def direct_lines(place: Place, job: Job, follow: bool) -> AsyncIterator[Line]:
     """Lines after those in the spool, until every stream ended; without `follow`, those that are there."""
     kept = _kept(place, job)
-    lines: asyncio.Queue[Line | None] = asyncio.Queue()
     async with looking(place) as look:
         await look.settled(CONNECT_S)
-        left = 0
-        for part in job.parts:
-            for stream in await _streams(look, job, part):
-                left += await _open(look, job, _Tail(part, stream, lines), kept.get(stream.name, 0))
-        while left:
-            try:
-                async with asyncio.timeout(None if follow else QUIET_S):
-                    line = await lines.get()
-            except TimeoutError:
-                return
-            if line is None:
-                left -= 1
-            else:
-                yield line
+        async for line in lines_from(look, job, kept, follow):
+            yield line
+
+
+async def lines_from(
+    look: Look, job: Job, kept: Mapping[str, int], follow: bool
+) -> AsyncIterator[Line]:
+    """Of every stream from the byte on up to which it is kept."""
+    lines: asyncio.Queue[Line | None] = asyncio.Queue()
+    tails: list[_Tail] = []
+    for part in job.parts:
+        for stream in await _streams(look, job, part):
+            tail = _Tail(part, stream, lines)
+            tails.append(tail)
+            await _open(look, job, tail, kept.get(stream.name, 0))
+    while not (lines.empty() and all(tail.is_over for tail in tails)):
+        try:
+            async with asyncio.timeout(None if follow else QUIET_S):
+                line = await lines.get()
+        except TimeoutError:
+            return
+        if line is not None:
+            yield line
 
 
 async def _streams(look: Look, job: Job, part: Part) -> Sequence[Stream]:
@@ -108,8 +128,8 @@ async def _streams(look: Look, job: Job, part: Part) -> Sequence[Stream]:
     return report.streams if report is not None and report.streams else part.streams
 
 
-async def _open(look: Look, job: Job, tail: _Tail, offset: int) -> int:
-    """1 if the stream is followed now, else 0 and a line that says why not."""
+async def _open(look: Look, job: Job, tail: _Tail, offset: int) -> None:
+    """Follow the stream, or end it with a line that says why not."""
     body = {
         "run": job.run,
         "attempt": job.attempt,
@@ -120,11 +140,12 @@ async def _open(look: Look, job: Job, tail: _Tail, offset: int) -> int:
     try:
         tail.handle = await look.nodes.follow(tail.part.node, body, tail.heard)
     except (Refusal, Unreachable) as error:
-        tail.heard(Replaced(f"cannot be read: {error}"))
-        return 0
+        if not tail.is_over:
+            tail.heard(Replaced(f"cannot be read: {error}"))
+            tail.heard(Ended(offset))
+        return
     tail.handle.grant(tail.owed)
     tail.owed = 0
-    return 1
 
 
 def _kept(place: Place, job: Job) -> dict[str, int]:

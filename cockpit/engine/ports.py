@@ -81,7 +81,14 @@ class Ended:
     """Bytes of the whole file; nothing follows."""
 
 
-FollowEvent = Appended | Replaced | Ended
+@dataclass(frozen=True, slots=True)
+class LinkEnded:
+    """Nothing follows over this link; comes also where `follow` itself raises Unreachable for it."""
+
+    reason: str
+
+
+FollowEvent = Appended | Replaced | Ended | LinkEnded
 
 
 class FollowHandle(Protocol):

@@ -198,8 +198,10 @@ class Link:
         if self.ended.done():
             return
         self.ended.set_result(failure)
-        self._streams.clear()
+        streams, self._streams = self._streams, {}
         self._connection.abort()
+        for stream in streams.values():
+            stream.lose(failure.message)
 
 
 async def open_link(

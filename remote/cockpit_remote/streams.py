@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
-from cockpit.engine.ports import Appended, Ended, FollowEvent, Replaced
+from cockpit.engine.ports import Appended, Ended, FollowEvent, LinkEnded, Replaced
 from cockpit_node.wire import Chunk
 from cockpit_remote.messages import BadMessage
 
@@ -61,3 +61,7 @@ class Stream:
         if offset != self._offset:
             raise BadMessage(f"a log ended at {offset}, but {self._offset} bytes came")
         self._sink(Ended(offset))
+
+    def lose(self, reason: str) -> None:
+        """The link is no more."""
+        self._sink(LinkEnded(reason))

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
-from cockpit.engine.ports import NodeReading, Refusal
+from cockpit.engine.ports import FollowEvent, LinkEnded, NodeReading, Refusal
 from tests.cluster.lab import Lab
 from tests.cluster.wait import until
-from tests.remote.operator_seat import Copy, Seat, config, lay_log, linked, log_of
+from tests.remote.operator_seat import PATIENCE_S, Copy, Seat, config, lay_log, linked, log_of
 
 pytestmark = pytest.mark.cluster
 
@@ -43,6 +45,24 @@ async def test_a_log_is_followed_as_it_grows(lab: Lab) -> None:
             file.write(b"two\xff\n" * 50_000)
         await copy.until(lambda: len(copy.data) == 4 + 250_000)
         assert copy.data == log.read_bytes()
+
+
+async def test_a_followed_log_hears_that_its_link_ended(lab: Lab) -> None:
+    copy, heard = Copy(), asyncio.Queue[str]()
+
+    def take(event: FollowEvent) -> None:
+        copy.take(event)
+        if isinstance(event, LinkEnded):
+            heard.put_nowait(event.reason)
+
+    async with linked(lab, config("gpu1")) as link:
+        lay_log(lab.nodes["gpu1"], link.hello["state_root"], text="one\n")
+        await link.follow(log_of(), take, 10)
+        await copy.until(lambda: copy.data == b"one\n")
+        for session in lab.nodes["gpu1"].sshd_sessions():
+            lab.nodes["gpu1"].kill(session)
+        async with asyncio.timeout(PATIENCE_S):
+            assert await heard.get() == (await link.ended).message
 
 
 async def test_the_agent_ends_with_its_channel_and_leaves_nothing(lab: Lab) -> None:
