@@ -50,8 +50,8 @@ class Engine:
         self._capacity = {name: (units, kind) for name, units, kind in store.capacity()}
         known = {name: self._known(node) for name, node in cluster.nodes.items()}
         self.snapshot = replace(cluster, nodes=known, jobs=Roster.of(jobs), now=now())
-        self.alert = ""
-        """What needs a person now, or empty."""
+        self._trouble = ""
+        """Why the store cannot be written, or empty."""
         self._store = store
         self._nodes = nodes
         self._inbox: asyncio.Queue[Event | Order] = asyncio.Queue()
@@ -79,6 +79,11 @@ class Engine:
     def is_collected(self, job: Job) -> bool:
         """Every line that the job's current attempt printed is on this machine."""
         return self._collector.is_complete(job)
+
+    @property
+    def alert(self) -> str:
+        """What needs a person now, or empty."""
+        return self._trouble or self._collector.alert
 
     def _known(self, node: Node) -> Node:
         """With what the store remembers of it, so that a GPU that is gone since is missed."""
@@ -152,7 +157,7 @@ class Engine:
                     self._store.add_history(batch.lines())
                     for order in batch.orders:
                         self._store.consume(order)
-                self.alert = ""
+                self._trouble = ""
                 return
             except sqlite3.DatabaseError as error:
                 self._complain(error)
@@ -198,8 +203,8 @@ class Engine:
     def _complain(self, error: sqlite3.DatabaseError) -> None:
         is_full = isinstance(error, sqlite3.OperationalError)
         cure = "free some disk space" if is_full else "it is damaged: see whether its disk is well"
-        self.alert = f"the store cannot be written ({error}): {cure}; nothing is lost yet"
-        _log.error("%s", self.alert)
+        self._trouble = f"the store cannot be written ({error}): {cure}; nothing is lost yet"
+        _log.error("%s", self._trouble)
 
 
 def _capacity(node: Node) -> tuple[int, str] | None:

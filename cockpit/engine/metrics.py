@@ -19,6 +19,11 @@ class MetricReader:
         """Bytes of the file up to which every line was read."""
         self._rest = b""
 
+    @property
+    def position(self) -> int:
+        """Bytes of the file that were fed."""
+        return self.offset + len(self._rest)
+
     def feed(self, data: bytes) -> Iterator[Metrics | CheckpointSaved | Phase]:
         lines = (self._rest + data).replace(b"\r", b"\n").split(b"\n")
         self.offset += len(self._rest) + len(data) - len(lines[-1])

@@ -11,12 +11,14 @@ from cockpit.engine.ports import (
     Body,
     Ended,
     FollowEvent,
+    LinkEnded,
     NodeConnecting,
     NodeDown,
     NodeEvent,
     NodeReading,
     NodeUp,
     Refusal,
+    Replaced,
     RunReported,
     Unreachable,
 )
@@ -30,6 +32,7 @@ class Tail:
     """One followed file; sends what there is credit for."""
 
     run: SimulatedRun
+    world: World
     sink: Sink
     offset: int
     credit: int
@@ -42,9 +45,16 @@ class Tail:
     async def close(self) -> None:
         self.is_open = False
 
+    def begin_anew(self) -> None:
+        self.offset = 0
+        if self.is_open:
+            self.sink(Replaced("the file was replaced"))
+
     def send(self) -> None:
+        if self.world.is_silent:
+            return
         while self.is_open and self.credit > 0 and self.offset < len(self.run.lines):
-            data = self.run.lines[self.offset : self.offset + min(self.credit, 4096)]
+            data = self.run.lines[self.offset : self.offset + min(self.credit, 65536)]
             self.credit -= len(data)
             self.offset += len(data)
             self.sink(Appended(self.offset - len(data), data))
@@ -66,6 +76,10 @@ class World:
     asked: list[tuple[str, str]] = field(default_factory=list)
     """(node, verb), every request that reached a node."""
     links: list[Links] = field(default_factory=list)
+    refuse_follow: NodeRefusal | None = None
+    """The answer to every follow."""
+    is_silent: bool = False
+    """No node sends anything of a log, nor that it ended."""
 
     @classmethod
     def of(cls, *names: str, units: int = 2) -> World:
@@ -78,6 +92,14 @@ class World:
         """The oldest live run of the node prints."""
         run = self.live(node)[0]
         run.lines += text.encode()
+        self.tell()
+
+    def replace_log(self, node: str, text: str) -> None:
+        """Another file stands where the oldest live run of the node printed to."""
+        run = self.live(node)[0]
+        run.lines = text.encode()
+        for links in self.links:
+            links.begin_anew(run)
         self.tell()
 
     def end(self, node: str, code: int = 0, signal: str | None = None) -> None:
@@ -138,8 +160,20 @@ class Links:
     def lose(self, name: str) -> None:
         assert self._on_event is not None
         for node, tail in self._tails:
-            tail.is_open = tail.is_open and node != name
+            if node == name and tail.is_open:
+                tail.is_open = False
+                tail.sink(LinkEnded("no answer"))
         self._on_event(NodeDown(name, "no answer", needs_person=False, retry_in_s=1.0))
+
+    def begin_anew(self, run: SimulatedRun) -> None:
+        for _, tail in self._tails:
+            if tail.run is run:
+                tail.begin_anew()
+
+    @property
+    def followed(self) -> int:
+        """How often a log was followed so far."""
+        return len(self._tails)
 
     def take(self, name: str, pushes: Sequence[Body]) -> None:
         assert self._on_event is not None
@@ -177,7 +211,9 @@ class Links:
         run = here.runs.get((body["run"], body["attempt"])) if here else None
         if node in self._world.down or run is None:
             raise Unreachable(f"{node} does not answer")
-        tail = Tail(run, sink, body["offset"], body["credit"])
+        if (refusal := self._world.refuse_follow) is not None:
+            raise Refusal(refusal.code, refusal.message, refusal.retry)
+        tail = Tail(run, self._world, sink, body["offset"], body["credit"])
         self._tails.append((node, tail))
         asyncio.get_running_loop().call_soon(tail.send)
         return tail

@@ -44,7 +44,11 @@ class AttemptSpool:
         """The newest generation of each stream, by name."""
         self._journal = Journal(directory / JOURNAL)
         self._count = 0
-        self._repair()
+        try:
+            self._repair()
+        except BaseException:
+            self._journal.close()
+            raise
 
     def size(self, stream: str) -> int:
         """Bytes of the stream that are kept, which is where following goes on."""
