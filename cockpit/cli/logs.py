@@ -20,6 +20,8 @@ from cockpit.engine.spool import Line, SpoolReader
 from cockpit.engine.store import Store
 
 PERIOD_S = 0.1
+QUIET_S = 30.0
+"""Seconds for which more lines of a job that is over are awaited, say while its node is away."""
 PAGE = 2000
 """Lines read at once."""
 
@@ -59,6 +61,9 @@ def logs(
         first = 0 if tail is None else max(0, asked.count() - tail)
         for line in asked.lines(first):
             _print(line, as_json)
+        if follow:
+            for words in asked.unread():
+                note(words)
 
 
 def _once_started(place: Place, store: Store, job: Job) -> Job:
@@ -108,18 +113,37 @@ class _Asked:
 
     def lines(self, at: int) -> Iterator[Line]:
         """Whole lines from `at` on; at the end also those whose LF never came."""
+        news = time.monotonic()
         while True:
-            over = not self.follow or self._is_collected()
+            job = one_job(self.place, self.store, self.job.id)
+            news = news if job.state.is_over else time.monotonic()
+            is_quiet = time.monotonic() - news >= QUIET_S
+            over = not self.follow or is_quiet or self._is_collected(job)
             self._look()
             while page := self.reader.lines(at, PAGE):
                 whole = [line for line in page if line.is_whole]
                 yield from page if over else whole
                 at += len(page) if over else len(whole)
+                news = time.monotonic() if whole else news
                 if len(whole) < len(page) and not over:
                     break
             if over:
                 return
             time.sleep(PERIOD_S)
+
+    def unread(self) -> Iterator[str]:
+        """What is missing of an attempt that is over, a line for each node."""
+        job = one_job(self.place, self.store, self.job.id)
+        if job.attempt != self.attempt or not job.state.is_over:
+            return
+        collected = self.store.collected(job.run, job.attempt)
+        for part in job.parts:
+            rest = [stream.name for stream in part.streams if stream.name not in collected]
+            if rest:
+                words = f"the end of {', '.join(rest)} on {part.node} is not here yet"
+                yield f"{words}; `cockpit logs {job.id}` shows it once the node was read again"
+            elif part.exit is not None and part.exit.lost:
+                yield f"{part.node} was lost: what was printed last there may be missing"
 
     def kept(self) -> Iterator[Line]:
         """The whole lines that are on this machine."""
@@ -135,9 +159,8 @@ class _Asked:
             names = [entry.name for entry in self.reader.entries if entry.rank in self.ranks]
             self.reader.choose(names)
 
-    def _is_collected(self) -> bool:
+    def _is_collected(self, job: Job) -> bool:
         """Nothing more will come: the attempt is over and all is here, or nobody fetches it."""
-        job = one_job(self.place, self.store, self.job.id)
         if job.attempt != self.attempt or not has_engine(self.place):
             return True
         if not job.state.is_over:
