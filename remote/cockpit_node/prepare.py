@@ -99,7 +99,8 @@ def _await_prepared(paths: RunPaths) -> int | None:
             start_supervisor(paths)
         if waited_s > PREPARE_S:
             words = torchrun.last_line(paths.supervisor_log) or "it said nothing"
-            raise Refused("Fault", f"the supervisor did not start: {words}")
+            message = f"the supervisor did not start within {PREPARE_S:g} s: {words}"
+            raise Refused("Fault", message, retry=True)
         time.sleep(POLL_S)
 
 
