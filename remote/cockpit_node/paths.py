@@ -64,6 +64,11 @@ class RunPaths(NamedTuple):
         return cls.of(root, node, run, int(attempt))
 
     @property
+    def marker(self) -> str:
+        """The value of COCKPIT_RUN in every process of this attempt on this node."""
+        return f"{self.run}/{self.attempt}/{self.node}"
+
+    @property
     def node_directory(self) -> str:
         return os.path.join(self.root, self.node)
 

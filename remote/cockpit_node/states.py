@@ -159,7 +159,7 @@ class _View:
         if self.supervised and keeper is not None:
             # Below a subreaper nothing gets lost, so no environment need be read.
             return Members(None, ancestor=keeper.pid, known=known).scan(self._everyone)
-        return Members(self._marker(), known=known).scan(self._everyone)
+        return Members(self._paths.marker, known=known).scan(self._everyone)
 
     def _may_lack_some(self) -> bool:
         """Whether the supervisor was alive when the table was taken, or not yet born."""
@@ -169,9 +169,6 @@ class _View:
         row = self._everyone.get(keeper.pid)
         newest = max((one.start for one in self._everyone.values()), default=0)
         return (row is not None and row.start == keeper.start) or keeper.start >= newest
-
-    def _marker(self) -> str:
-        return f"{self._paths.run}/{self._paths.attempt}/{self._paths.node}"
 
 
 def launcher_of(supervisor: Record | None) -> Identity | None:

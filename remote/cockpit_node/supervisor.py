@@ -116,7 +116,8 @@ class Supervisor:
     def _await_go_and_start(self) -> None:
         give_up = time.monotonic() + self._spec.confirm_s
         while not self._orders.told_to_go:
-            if self._orders.aborted or self._children.told_to_end:
+            gone = not os.path.lexists(self._paths.spec)
+            if gone or self._orders.aborted or self._children.told_to_end:
                 return self._record_end(Ending(UNSEEN, _ABORTED, stopped=True))
             if self._orders.told_to_stop:
                 reason = _stopped(self._orders.stop(0).reason)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import time
 
 from cockpit_node import claim as claims
 from cockpit_node import records
 from cockpit_node.kill import LIMIT_S
+from cockpit_node.members import Members
 from cockpit_node.node import Node
 from cockpit_node.paths import RunPaths
 from cockpit_node.refused import Refused
@@ -44,6 +46,9 @@ def revive(node: Node, paths: RunPaths) -> None:
 
 def _is_empty(node: Node, paths: RunPaths) -> bool:
     """Whether it is over and the units are free."""
+    if not os.path.lexists(paths.directory):
+        # Someone else undid it, or removed it; in the latter case its supervisor still ends it.
+        return not Members(paths.marker).scan(node.table())
     state = records.text(records.read_if_whole(paths.supervisor), "state")
     left = records.whole(records.read_if_whole(paths.exit), "leftovers")
     freed = state == "ended" or not supervisor_lives(paths)

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
+import importlib
 import os
+import shutil
+import signal
 import socket
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -12,8 +16,10 @@ from typing import Any
 
 import pytest
 
+from cockpit_node import claim as claims
 from cockpit_node import leases, runs
-from cockpit_node.processes import process
+from cockpit_node.paths import RunPaths
+from cockpit_node.processes import lives, process
 from cockpit_node.refused import Refused
 from tests.node.rig import Rig, kill, until
 
@@ -81,6 +87,45 @@ def test_an_aborted_start_never_comes_back_but_the_next_one_may(rig: Rig) -> Non
     assert (refused.value.code, refused.value.retry) == ("Busy", True)
     runs.abort(rig.node, spec["run"], spec["attempt"], "1.2")
     assert runs.runs(rig.node) == []
+
+
+def test_a_start_that_is_undone_twice_at_once_is_over_for_both(rig: Rig) -> None:
+    paths = prepared(rig)
+    supervisor = rig.supervisor(paths)
+    # One that is held up would leave whoever waits for its word waiting.
+    os.kill(supervisor.pid, signal.SIGSTOP)
+    with ThreadPoolExecutor(1) as pool:
+        undoing = pool.submit(runs.abort, rig.node, paths.run, paths.attempt, "1.1")
+        until("it is under way", lambda: os.path.exists(paths.abort))
+        shutil.rmtree(paths.directory)
+        undoing.result(timeout=10)
+    os.kill(supervisor.pid, signal.SIGCONT)
+    until("the supervisor has gone", lambda: not lives(supervisor))
+    assert leases.holders() == {}
+
+
+def test_a_supervisor_that_is_slow_to_start_lets_the_job_wait(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spec = rig.spec(["sleep", "600"])
+    paths = rig.node.paths(spec["run"], spec["attempt"])
+    claims.claim(paths, spec, "tests", "me")
+    starting = os.open(paths.directory, os.O_RDONLY)
+    fcntl.flock(starting, fcntl.LOCK_EX)
+    monkeypatch.setattr(importlib.import_module("cockpit_node.prepare"), "PREPARE_S", 0.2)
+    with pytest.raises(Refused) as refused:
+        runs.prepare(rig.node, spec)
+    assert (refused.value.code, refused.value.retry) == ("Fault", True)
+    os.close(starting)
+    runs.abort(rig.node, paths.run, paths.attempt, "1.1")
+    assert runs.runs(rig.node) == []
+
+
+def prepared(rig: Rig) -> RunPaths:
+    """A start that holds a slot and has not been told to go."""
+    spec = rig.spec(["sleep", "600"], units=["slot-0"])
+    runs.prepare(rig.node, spec)
+    return rig.node.paths(spec["run"], spec["attempt"])
 
 
 def test_torchrun_gets_a_port_that_nobody_else_can_take(rig: Rig) -> None:
