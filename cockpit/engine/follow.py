@@ -6,20 +6,18 @@ import asyncio
 import logging
 import sqlite3
 import time
-from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from cockpit.core.cluster import Cluster, LinkState
-from cockpit.core.events import CheckpointLogged, Event, MetricsLogged, PhaseLogged
-from cockpit.core.jobs import Checkpoint, Job, Part, Stream
+from cockpit.core.jobs import Job, Part, Stream
 from cockpit.core.roster import Roster
 from cockpit.engine.metrics import MetricReader
+from cockpit.engine.news import News, Tail
 from cockpit.engine.paths import StatePaths
 from cockpit.engine.ports import (
     Appended,
     Ended,
     FollowEvent,
-    FollowHandle,
     LinkEnded,
     Nodes,
     Refusal,
@@ -27,8 +25,7 @@ from cockpit.engine.ports import (
     Unreachable,
 )
 from cockpit.engine.spool import AttemptSpool, ForeignSpool, SpoolGap
-from cockpit.engine.store import Line, MetricRow, Store
-from cockpit_trainer.wire import CheckpointSaved, Metrics, Phase
+from cockpit.engine.store import Store
 
 CREDIT = 1024 * 1024
 """Bytes that a node may send of one stream before this side has written them."""
@@ -43,34 +40,9 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(slots=True, eq=False)
-class _Tail:
-    """One stream of one attempt."""
-
-    job: int
-    run: str
-    attempt: int
-    node: str
-    stream: Stream
-    metrics: MetricReader | None
-    """Only rank 0's stdout has any."""
-    collected: bool = False
-    """All of it is here, or the rest cannot be had any more."""
-    over: bool = False
-    """The attempt is."""
-    is_replaced: bool = False
-    """The node began another file, which the spool was not told yet."""
-    heard: int = 0
-    """Events that came."""
-    task: asyncio.Task[None] | None = None
-    handle: FollowHandle | None = None
-    owed: int = 0
-    """Bytes written before there was a handle to grant them back to."""
-
-
-@dataclass(slots=True, eq=False)
 class _Attempt:
     spool: AttemptSpool
-    tails: dict[str, _Tail] = field(default_factory=dict)
+    tails: dict[str, Tail] = field(default_factory=dict)
 
 
 _Done = asyncio.Future[float]
@@ -80,13 +52,11 @@ _Done = asyncio.Future[float]
 class Collector:
     """Follows what the snapshot says there is; the spool's own size is where it goes on."""
 
-    def __init__(
-        self, nodes: Nodes, store: Store, paths: StatePaths, post: Callable[[Event], None]
-    ) -> None:
+    def __init__(self, nodes: Nodes, store: Store, paths: StatePaths, news: News) -> None:
         self._nodes = nodes
         self._store = store
         self._paths = paths
-        self._post = post
+        self._news = news
         self._attempts: dict[tuple[str, int], _Attempt] = {}
         self._finished: set[tuple[str, int]] = set()
         self._seen = Roster()
@@ -95,9 +65,6 @@ class Collector:
         """Jobs whose spool cannot be opened now, and why."""
         self._declare_at = 0.0
         """Monotonic seconds at which those are tried again."""
-        self._rows: list[MetricRow] = []
-        self._lines: list[Line] = []
-        self._read: set[_Tail] = set()
 
     def update(self, cluster: Cluster) -> None:
         """Begin what is new, begin again what a lost link ended, close what is complete."""
@@ -121,29 +88,6 @@ class Collector:
         """Nothing that the attempt printed is still on its way."""
         has_streams = any(part.streams for part in job.parts)
         return not has_streams or (job.run, job.attempt) in self._finished
-
-    def add(self, rows: Iterable[MetricRow]) -> None:
-        """Figures that no log holds."""
-        self._rows += rows
-
-    @property
-    def has_news(self) -> bool:
-        return bool(self._rows or self._read or self._lines)
-
-    def write(self) -> None:
-        """The metrics that came, with how far they were read; inside a transaction."""
-        self._store.add_metrics(self._rows)
-        self._store.add_history(self._lines)
-        for tail in self._read:
-            offset = tail.metrics.offset if tail.metrics else 0
-            name = tail.stream.name
-            self._store.mark_parsed(tail.run, tail.attempt, name, offset, tail.collected)
-
-    def written(self) -> None:
-        """What `write` wrote was committed."""
-        self._rows.clear()
-        self._lines.clear()
-        self._read.clear()
 
     async def close(self) -> None:
         tails = [tail for attempt in self._attempts.values() for tail in attempt.tails.values()]
@@ -191,23 +135,18 @@ class Collector:
                 if stream.name not in attempt.tails:
                     tail = self._tail(job, part, stream, attempt.spool)
                     attempt.tails[stream.name] = tail
-                    self._catch_up(attempt.spool, tail)
+                    self._news.catch_up(attempt.spool, tail)
 
-    def _tail(self, job: Job, part: Part, stream: Stream, spool: AttemptSpool) -> _Tail:
+    def _tail(self, job: Job, part: Part, stream: Stream, spool: AttemptSpool) -> Tail:
         spool.declare(stream.name, part.node, stream.rank)
         offset, collected = self._store.parsed(job.run, job.attempt, stream.name)
         if offset > spool.size(stream.name):
             offset = 0  # The engine ended between the replacement and its note of it.
         has_metrics = stream.rank == 0 and stream.stream == "stdout"
         reader = MetricReader(offset) if has_metrics else None
-        return _Tail(job.id, job.run, job.attempt, part.node, stream, reader, collected)
+        return Tail(job.id, job.run, job.attempt, part.node, stream, reader, collected)
 
-    def _catch_up(self, spool: AttemptSpool, tail: _Tail) -> None:
-        """Read the metrics of all that is kept. Raises OSError."""
-        if tail.metrics is not None:
-            self._read_metrics(tail, spool.kept(tail.stream.name, tail.metrics.position))
-
-    def _keep_going(self, cluster: Cluster, attempt: _Attempt, tail: _Tail) -> None:
+    def _keep_going(self, cluster: Cluster, attempt: _Attempt, tail: Tail) -> None:
         node = cluster.nodes.get(tail.node)
         is_up = node is not None and node.link is LinkState.UP
         if tail.task is not None and not is_up:
@@ -219,14 +158,14 @@ class Collector:
             return
         tail.task = asyncio.get_running_loop().create_task(self._follow(attempt.spool, tail))
 
-    async def _follow(self, spool: AttemptSpool, tail: _Tail) -> None:
+    async def _follow(self, spool: AttemptSpool, tail: Tail) -> None:
         """One follow over one link; ended by the link or by the end of the run."""
         done: _Done = asyncio.get_running_loop().create_future()
         tail.owed = 0
         try:
             if tail.is_replaced:
                 self._begin_anew(spool, tail)
-            self._catch_up(spool, tail)
+            self._news.catch_up(spool, tail)
             tail.handle = await self._nodes.follow(
                 tail.node,
                 _body(tail, spool.size(tail.stream.name)),
@@ -246,7 +185,7 @@ class Collector:
             if tail.task is asyncio.current_task():
                 tail.task, tail.handle = None, None
 
-    async def _end_of(self, tail: _Tail, done: _Done) -> None:
+    async def _end_of(self, tail: Tail, done: _Done) -> None:
         """Until nothing more comes, or nothing came for too long of a run that is over."""
         while not done.done():
             heard, was_over = tail.heard, tail.over
@@ -255,7 +194,7 @@ class Collector:
                 self._give_up(tail, f"{tail.node} sent nothing of it for {SILENCE_S:.0f} s")
                 done.set_result(0.0)
 
-    def _heard(self, spool: AttemptSpool, tail: _Tail, event: FollowEvent, done: _Done) -> None:
+    def _heard(self, spool: AttemptSpool, tail: Tail, event: FollowEvent, done: _Done) -> None:
         """One event of a follow that is not done; what a disk does not take is followed anew."""
         if done.done():
             return
@@ -269,7 +208,7 @@ class Collector:
                     self._begin_anew(spool, tail)
                 case Ended(offset):
                     tail.collected = spool.size(name) >= offset
-                    self._read.add(tail)
+                    self._news.mark(tail)
                     done.set_result(0.0 if tail.collected else AGAIN_S)
                 case LinkEnded():
                     done.set_result(0.0)
@@ -277,59 +216,35 @@ class Collector:
             _log.warning("%s of %s: %s; following it anew", name, tail.node, error)
             done.set_result(AGAIN_S)
 
-    def _append(self, spool: AttemptSpool, tail: _Tail, offset: int, data: bytes) -> None:
+    def _append(self, spool: AttemptSpool, tail: Tail, offset: int, data: bytes) -> None:
         """Raises SpoolGap or OSError; what was kept until then is read before the next follow."""
         before = spool.size(tail.stream.name)
         spool.append(tail.stream.name, offset, data)
-        self._read_metrics(tail, [data[max(0, before - offset) :]])
+        self._news.read(tail, [data[max(0, before - offset) :]])
         if tail.handle is None:
             tail.owed += len(data)
         else:
             tail.handle.grant(len(data))
 
-    def _begin_anew(self, spool: AttemptSpool, tail: _Tail) -> None:
+    def _begin_anew(self, spool: AttemptSpool, tail: Tail) -> None:
         """The node's file is another one now. Raises OSError, to be called again later."""
         tail.is_replaced = True
         spool.replaced(tail.stream.name)
         tail.is_replaced = False
         tail.metrics = MetricReader(0) if tail.metrics else None
-        self._read.add(tail)
+        self._news.mark(tail)
         try:
             with self._store.transaction():
                 self._store.mark_parsed(tail.run, tail.attempt, tail.stream.name, 0, False)
         except sqlite3.DatabaseError as error:
             _log.warning("%s of %s: %s; noted later", tail.stream.name, tail.node, error)
 
-    def _give_up(self, tail: _Tail, why: str) -> None:
+    def _give_up(self, tail: Tail, why: str) -> None:
         """Nobody waits for the rest any more; people are told that it is missing."""
         tail.collected = True
-        self._read.add(tail)
+        self._news.mark(tail)
         words = f"the end of {tail.stream.name} on {tail.node} was not read: {why}"
-        self._lines.append(Line(time.time(), tail.job, words))
-
-    def _read_metrics(self, tail: _Tail, chunks: Iterable[bytes]) -> None:
-        if tail.metrics is None:
-            return
-        for chunk in chunks:
-            for found in tail.metrics.feed(chunk):
-                self._note(tail, found)
-            self._read.add(tail)
-
-    def _note(self, tail: _Tail, found: Metrics | CheckpointSaved | Phase) -> None:
-        match found:
-            case Metrics(step, at, values):
-                when = at or time.time()
-                self._rows += [
-                    MetricRow(tail.job, name, tail.attempt, step, when, value)
-                    for name, value in values.items()
-                ]
-                self._post(MetricsLogged(tail.run, tail.attempt, step, values))
-            case CheckpointSaved(step, path):
-                checkpoint = Checkpoint(step, path)
-                self._post(CheckpointLogged(tail.run, tail.attempt, checkpoint))
-            case Phase(name, detail):
-                words = f"{name}: {detail}" if detail else name
-                self._post(PhaseLogged(tail.run, tail.attempt, words))
+        self._news.tell(tail, words)
 
     def _finish(self, key: tuple[str, int], attempt: _Attempt) -> None:
         attempt.spool.close()
@@ -337,7 +252,7 @@ class Collector:
         self._finished.add(key)
 
 
-def _body(tail: _Tail, offset: int) -> dict[str, str | int]:
+def _body(tail: Tail, offset: int) -> dict[str, str | int]:
     """Of a follow."""
     return {
         "run": tail.run,

@@ -17,6 +17,7 @@ from cockpit.core.schedule import start_what_fits
 from cockpit.core.step import QUIET, fold
 from cockpit.engine import gauge
 from cockpit.engine.follow import Collector
+from cockpit.engine.news import News
 from cockpit.engine.orders import BadOrder, event_of
 from cockpit.engine.paths import StatePaths
 from cockpit.engine.ports import Nodes
@@ -57,7 +58,8 @@ class Engine:
         self._inbox: asyncio.Queue[Event | Order] = asyncio.Queue()
         self._watch = Watch(nodes, self._inbox.put_nowait, now, self._awaited)
         self._runner = Runner(nodes, self._inbox.put_nowait, now)
-        self._collector = Collector(nodes, store, paths, self._inbox.put_nowait)
+        self._news = News(store, self._inbox.put_nowait)
+        self._collector = Collector(nodes, store, paths, self._news)
         self._dirty: set[int] = set()
         """Jobs whose newest figures are not in the store yet."""
 
@@ -169,7 +171,7 @@ class Engine:
             await asyncio.sleep(FLUSH_S)
             if time.monotonic() - last_gauge >= gauge.PERIOD_S:
                 last_gauge = time.monotonic()
-                self._collector.add(gauge.rows(self.snapshot))
+                self._news.add(gauge.rows(self.snapshot))
             try:
                 self._write_figures()
             except sqlite3.DatabaseError as error:
@@ -182,14 +184,14 @@ class Engine:
             for name, node in self.snapshot.nodes.items()
             if (found := _capacity(node)) is not None and found != self._capacity.get(name)
         }
-        if not self._dirty and not fresh and not self._collector.has_news:
+        if not self._dirty and not fresh and not self._news.is_there:
             return
         with self._store.transaction():
             for name, (units, kind) in fresh.items():
                 self._store.save_capacity(name, units, kind)
             self._store.save_jobs(self.snapshot.jobs[number] for number in self._dirty)
-            self._collector.write()
-        self._collector.written()
+            self._news.write()
+        self._news.written()
         self._capacity |= fresh
         self._dirty.clear()
 
