@@ -29,7 +29,7 @@ def printed(seat: Seat) -> bytes:
     return b"\n".join(line.data for line in reader.lines(0, 10_000))
 
 
-def steps(seat: Seat) -> list[int]:
+def steps(seat: Seat) -> list[int | None]:
     with closing(Store(seat.paths.store)) as store:
         return [row.step for row in store.metrics(1)[0]]
 

@@ -11,7 +11,7 @@ import asyncssh
 import pytest
 
 from cockpit.config import NodeConfig
-from cockpit.engine.ports import FollowEvent, NodeDown, Refusal, Unreachable
+from cockpit.engine.ports import FollowEvent, LinkEnded, NodeDown, Refusal, Unreachable
 from cockpit_node.wire import LAYOUT, PROTOCOL, Chunk, encode, encode_chunk
 from cockpit_remote.failures import LinkFailed
 from cockpit_remote.link import Link, open_link
@@ -169,8 +169,9 @@ async def test_bytes_nobody_asked_for_end_the_link(liar: Liar, chunk: Chunk, wor
     await asyncio.wait({following}, timeout=0)
     liar.say(encode({"type": "reply", "id": 2, "ok": True, "body": {}}) + encode_chunk(chunk))
     await following
-    assert words in (await _end_of(link)).message
-    assert not got
+    message = (await _end_of(link)).message
+    assert words in message
+    assert got == [LinkEnded(message)]
     await link.close()
 
 
