@@ -209,7 +209,7 @@ def test_links_are_told_to_people_once_for_each_change() -> None:
 def test_a_push_that_tells_nothing_new_changes_nothing() -> None:
     play = Play(lab("a"))
     play.run(asked())
-    beat = e.RunSeen("a", play.now, e.Report("RUN1", 1, "confirmed", pids={0: 7}))
+    beat = e.RunSeen("a", play.now, e.Report("RUN1", 1, "confirmed", pids=((0, 7),)))
     play.happen(beat)
     cluster, effects = watching.run_seen(play.cluster, beat)
     assert cluster is play.cluster

@@ -212,7 +212,7 @@ def test_a_lock_directory_that_is_not_for_all_is_named(tmp_path: Path, rig: Rig)
             look()
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="needs another user's directory")
+@pytest.mark.cluster
 def test_a_lock_directory_that_another_user_has_closed_is_said_to_be_theirs() -> None:
     code = (
         "import os\nfrom cockpit_node import leases\nos.setuid(65534)\n"
